@@ -277,6 +277,9 @@ def collected(usage: Usage, reads: Reads, others: list[str]) -> TaskResult:
     usage.log("d", reads.lines[half:])
     usage.log("e", [reads.lines[0], BROKEN[2]])
     _kill_collections(usage, reads)
+    session = "arn:aws:sts::123456789012:assumed-role/reader/acme"
+    others.append(logged("/lake/elsewhere/b.parquet", requester=session, size=7))
+    usage.log("f", others[-1:])
     result = anyio.run(usage.collect)
     assert result is not None
     return result
@@ -353,6 +356,15 @@ def test_reads_without_an_offer_are_nobodys(
     nobodys = [row for row in usage.rows("reads") if row["recipient"] is None]
     assert len(nobodys) == len(others)
     assert Counter(row["matched_by"] for row in nobodys) == {"none": len(others) - 1, "ambiguous": 1}
+    reasons = {name: number for name, number in collected.further.items() if "match" in name}
+    reasons["ambiguous"] = collected.further["ambiguous_reads"]
+    others_of_directory = reasons.pop("unmatched_time_or_recipient")
+    assert others_of_directory in (3, 4)  # one is of a day whose sums a killed collection may have written
+    assert reasons == {
+        "ambiguous": 1,
+        "unmatched_other_requester": 1,
+        "unmatched_directory": 1,
+    }
     daily = [row for row in usage.rows("daily") if row["recipient"] is None]
     assert sum(row["requests"] for row in daily) == len(others)
     assert sum(row["failed_requests"] for row in daily) == 1

@@ -13,6 +13,7 @@ SESSION = "arn:aws:sts::123456789012:assumed-role/lake-reader/acme"
 def log_line(
     key: str = "orders/part-0.parquet",
     *,
+    path: str | None = None,
     at: datetime = AT,
     query: str = "",
     requester: str = "-",
@@ -23,8 +24,11 @@ def log_line(
     address: str = "192.0.2.3",
     agent: str = '"S3Console/0.4"',
 ) -> str:
-    """Return the line of a request, without its end."""
-    uri = f"GET /lake/{key}{query} HTTP/1.1"
+    """Return the line of a request, without its end.
+
+    The path of the request is by default that of a key that is encoded once.
+    """
+    uri = f"GET {f'/lake/{key}' if path is None else path}{query} HTTP/1.1"
     return (
         f"79a59df900b949e55d96a1e698fbaced lake [{at:%d/%b/%Y:%H:%M:%S +0000}] {address} {requester} "
         f'{request_id} {operation} {key} "{uri}" {status} - {size} 3462992 70 10 "-" {agent} - '

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
+from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given
@@ -126,9 +127,32 @@ def test_lines_of_other_systems_end_with_a_carriage_return() -> None:
     assert parse_line(f"{log_line()}\r".encode()).status == 200
 
 
-def test_keys_are_decoded() -> None:
-    found = parse_line(log_line("orders/day%3D2026-11-26/a%20b.parquet").encode())
-    assert found.key == "orders/day=2026-11-26/a b.parquet"
+@pytest.mark.parametrize(
+    ("field", "path", "key"),
+    [
+        ("day%3D2026/a%20b.parquet", "/lake/day%3D2026/a%20b.parquet", "day=2026/a b.parquet"),
+        ("day%253D2026/a%2520b.parquet", "/lake/day%3D2026/a%20b.parquet", "day=2026/a b.parquet"),
+        ("day%253D2026/a.parquet", "/day%3D2026/a.parquet", "day=2026/a.parquet"),
+        ("day%253D2026/a.parquet", "/lake/day=2026/a.parquet", "day=2026/a.parquet"),
+        ("100%2525", "/lake/100%25", "100%"),
+        ("100%25", "/lake/100%25", "100%"),
+        ("a%252520b", "/lake/a%2520b", "a%20b"),
+        ("a%2520b", "/lake/a%2520b", "a%20b"),
+        ("a%252Bb", "/lake/a+b", "a+b"),
+        ("a%2Bb", "/lake/a%20b", "a b"),
+        ("a%2520b", "http://lake.s3.amazonaws.com/a%20b", "a b"),
+        ("a%2520b", "-", "a b"),
+        ("a%2520b", "/lake/other", "a b"),
+    ],
+)
+def test_keys_are_decoded_as_often_as_the_path_of_the_request_shows(
+    field: str, path: str, key: str
+) -> None:
+    """Amazon S3 encodes them twice, and other stores once."""
+    line = log_line("KEY", path=path).replace(" KEY ", f" {field} ")
+    if path == "-":
+        line = line.replace('"GET - HTTP/1.1"', "-")
+    assert parse_line(line.encode()).key == key
 
 
 @given(st.binary(max_size=400))
@@ -148,9 +172,9 @@ def test_bytes_are_broken_or_a_request(line: bytes) -> None:
 def test_every_request_comes_back(key: str, at: datetime, hours: int, status: str, size: int) -> None:
     moment = at.replace(microsecond=0, tzinfo=timezone(timedelta(hours=hours)))
     written = f"{moment:%d/%b/%Y:%H:%M:%S %z}".replace(f"/{moment:%Y}", f"/{moment.year:04}")
-    line = log_line("KEY", status=status, size=str(size)).replace("26/Nov/2026:06:01:02 +0000", written)
-    found = parse_line(
-        line.replace("part", "").replace(" KEY ", f" {key.replace('%', '%25')} ").encode()
-    )
+    path = f"/lake/{quote(key)}"
+    line = log_line("KEY", path=path, status=status, size=str(size))
+    line = line.replace("26/Nov/2026:06:01:02 +0000", written)
+    found = parse_line(line.replace(" KEY ", f" {quote(quote(key))} ").encode())
     assert (found.key, found.at, found.bytes) == (key, moment, size)
     assert found.status == (None if status == "-" else int(status))

@@ -1,7 +1,9 @@
 """Parses lines of S3's server access logs.
 
 New fields can be added at the end of a line at any time. What clients send as text is in fields after
-those that are parsed here. Source: Amazon S3 User Guide, "Amazon S3 server access log format".
+those that are parsed here. Source: Amazon S3 User Guide, "Amazon S3 server access log format". It
+doesn't say that Amazon S3 encodes the keys of GET requests twice, which several readers of its logs
+found independently.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, unquote_plus
 
 from sluicegate.api import LABEL_PARAMETER, labelled_entry
 
@@ -32,6 +34,7 @@ _SIGNED_AT: Final = re.compile(r"\d{8}T\d{6}Z")
 _SIGNED_QUERY: Final = {"X-Amz-Date", "X-Amz-Expires", LABEL_PARAMETER}
 _MOST_PARAMETERS: Final = 100
 _LONGEST_LIFETIME: Final = 604_800  # seconds; S3 accepts no longer one
+_TARGET: Final = re.compile(r"[A-Z]+ (?:https?://[^/ ]*)?(/[^? ]*)")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -106,7 +109,7 @@ def parse_line(line: bytes) -> LoggedRequest:
         session=None if session is None else session[1],
         request_id=fields["request_id"],
         operation=fields["operation"],
-        key=unquote(_known(fields["key"]) or ""),
+        key=_key(fields["key"], fields["bucket"], fields["uri"] or ""),
         status=None if fields["status"] == "-" else int(fields["status"]),
         bytes=0 if fields["bytes"] == "-" else int(fields["bytes"]),
         signed_at=url.signed_at,
@@ -117,6 +120,23 @@ def parse_line(line: bytes) -> LoggedRequest:
 
 def _known(field: str) -> str | None:
     return None if field == "-" else field
+
+
+def _key(field: str, bucket: str, uri: str) -> str:
+    """Return the key of an object: the decoding of its field that agrees with the path of the request.
+
+    If none does, for example because the line has no request, it is the one of Amazon S3.
+    """
+    if field == "-" or "%" not in field:
+        return _known(field) or ""
+    once, twice = unquote(field), unquote(unquote(field))
+    target = _TARGET.match(uri)
+    if target is not None:
+        path = unquote(target[1])
+        for key in (twice, once, unquote_plus(once)):
+            if path in (f"/{key}", f"/{bucket}/{key}"):
+                return key
+    return twice
 
 
 def _time(fields: re.Match[str]) -> datetime:

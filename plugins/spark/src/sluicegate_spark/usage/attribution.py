@@ -104,6 +104,35 @@ FROM (SELECT * FROM {reads} WHERE day IN ({days})) r LEFT JOIN chosen USING (eve
 """
 
 
+# Why reads have no recipient. The views are those of `attributed`.
+_UNMATCHED: Final = """
+SELECT reason, count(*) AS reads FROM (
+  SELECT CASE WHEN matched_by = 'ambiguous' THEN 'ambiguous_reads'
+              WHEN session IS NULL AND signed_at IS NULL THEN 'unmatched_other_requester'
+              WHEN k.event_id IS NULL THEN 'unmatched_directory'
+              ELSE 'unmatched_time_or_recipient' END AS reason
+  FROM (SELECT * FROM {reads} WHERE day IN ({days}) AND matched_by IN ('ambiguous', 'none')) r
+  LEFT JOIN (SELECT DISTINCT event_id FROM read_directories
+             WHERE directory IN (SELECT directory FROM offered)) k USING (event_id)
+)
+GROUP BY reason
+"""
+UNMATCHED: Final = (
+    "ambiguous_reads",
+    "unmatched_other_requester",
+    "unmatched_directory",
+    "unmatched_time_or_recipient",
+)
+"""Reasons why reads have no recipient."""
+
+
+def unmatched_reads(spark: SparkSession, tables: UsageTables, days: Collection[date]) -> dict[str, int]:
+    """Return the number of reads without a recipient for each reason, after `attributed`."""
+    statement = _UNMATCHED.format(reads=tables.name("reads"), days=dates(days))
+    counts = {row["reason"]: int(row["reads"]) for row in spark.sql(statement).collect()}
+    return {reason: counts.get(reason, 0) for reason in UNMATCHED}
+
+
 def attributed(spark: SparkSession, tables: UsageTables, days: Collection[date]) -> DataFrame:
     """Return the reads of some days, with the offers behind them."""
     known = {

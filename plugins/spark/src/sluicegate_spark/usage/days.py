@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from sluicegate_spark.usage.attribution import LONGEST_OFFER, attributed
+from sluicegate_spark.usage.attribution import LONGEST_OFFER, attributed, unmatched_reads
 from sluicegate_spark.usage.tables import DAILY, READS, UsageTables, dates, names_of
 
 if TYPE_CHECKING:
@@ -58,14 +58,19 @@ def stale_days(spark: SparkSession, tables: UsageTables) -> list[date]:
     return sorted(row["day"] for row in spark.sql(statement).collect())
 
 
-def sum_days(spark: SparkSession, tables: UsageTables, days: Collection[date]) -> None:
+def sum_days(spark: SparkSession, tables: UsageTables, days: Collection[date]) -> dict[str, int]:
     """Find the offers behind the reads of some days, and write their sums.
 
     The sums are written last, in one commit: until then, all these days remain stale.
+
+    Returns:
+        The number of reads without a recipient, for each reason.
     """
     _replace(tables.path("reads"), days, attributed(spark, tables, days).select(*names_of(READS)))
     sums = spark.sql(_SUMS.format(**_names(tables), days=dates(days)))
+    unmatched = unmatched_reads(spark, tables, days)
     _replace(tables.path("daily"), days, sums.select(*names_of(DAILY)))
+    return unmatched
 
 
 def _replace(path: str, days: Collection[date], rows: DataFrame) -> None:

@@ -28,6 +28,7 @@ from sluicegate_spark.maintenance.sql import SETTINGS
 from sluicegate_spark.maintenance.storage_settings import closed_for_hadoop, for_hadoop
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.tables import vending_failed
+from sluicegate_spark.usage.attribution import UNMATCHED
 from sluicegate_spark.usage.days import stale_days, sum_days
 from sluicegate_spark.usage.log_reader import LogReader
 from sluicegate_spark.usage.log_stream import LineCounts, LogStream
@@ -120,8 +121,9 @@ class _Collection:
         for directory in self._config.access_logs:
             await self._read_logs(directory)
         days = await self._stage("days", lambda spark: stale_days(spark, self._tables))
+        unmatched = dict.fromkeys(UNMATCHED, 0)
         if days:
-            await self._stage("sums", lambda spark: sum_days(spark, self._tables, days))
+            unmatched = await self._stage("sums", lambda spark: sum_days(spark, self._tables, days))
         counts = self._counts
         return TaskResult(
             f"{counts.reads:,} reads in {counts.files:,} log files were collected, and the sums of "
@@ -134,6 +136,7 @@ class _Collection:
                 "rejected_lines": counts.rejected,
                 "other_requests": counts.other,
                 "days": len(days),
+                **unmatched,
             },
         )
 
