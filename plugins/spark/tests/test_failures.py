@@ -107,10 +107,6 @@ Mismatch.__name__ = "AnalysisException"
     ("error", "detail"),
     [
         (
-            OfARow("[CAST_INVALID_INPUT] The value 'SECRET' cannot be cast. SQLSTATE: 22018"),
-            "CAST_INVALID_INPUT (SQLSTATE 22018) in CAST(`v` AS INT) = '…'",
-        ),
-        (
             Mismatch("[DELTA_REPLACE_WHERE_MISMATCH] Invalid data: country=SECRET"),
             "DELTA_REPLACE_WHERE_MISMATCH (SQLSTATE 44000) in CAST(`v` AS INT) = '…'",
         ),
@@ -124,6 +120,63 @@ def test_a_failure_contains_no_value(error: Exception, detail: str) -> None:
     assert failure is not None
     assert failure.detail == detail
     assert "SECRET" not in failure.message
+
+
+WRITE_FAILED = (
+    "An error occurred while calling o92.createOrReplace.\n: org.apache.spark.SparkException: "
+    "[TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/a. SQLSTATE: 58030\n"
+    "\tat org.apache.spark.sql.delta.files.DeltaFileFormatWriter$.executeTask(X.scala:471)\n"
+)
+OF_A_CAST = (
+    f"{WRITE_FAILED}Caused by: org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The "
+    'value \'SECRET\' of the type "STRING" cannot be cast to "INT". SQLSTATE: 22018\n'
+    "== SQL (line 1, position 1) ==\nCAST(v AS INT) + 'SECRET'\n^^^^^^^^^^^^^^\n"
+)
+OF_A_SUM = (
+    f"{WRITE_FAILED}Caused by: org.apache.spark.SparkArithmeticException: [ARITHMETIC_OVERFLOW] long "
+    "overflow. SQLSTATE: 22003\n== DataFrame ==\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (Py4JError(OF_A_CAST), "CAST_INVALID_INPUT (SQLSTATE 22018) in CAST(v AS INT) + '…'; correct"),
+        (Py4JError(OF_A_SUM), "ARITHMETIC_OVERFLOW (SQLSTATE 22003); correct"),
+        (
+            OfARow("[CAST_INVALID_INPUT] The value 'SECRET' cannot be cast. SQLSTATE: 22018"),
+            "CAST_INVALID_INPUT (SQLSTATE 22018) in CAST(`v` AS INT) = '…'; correct",
+        ),
+    ],
+)
+def test_an_error_of_data_is_final_and_names_column_and_kind(error: Exception, kind: str) -> None:
+    failure = failed_on_spark(error)
+    assert failure is not None
+    assert (failure.error_code, failure.retryable) == ("ENGINE_FAILED", False)
+    assert kind in failure.message
+    assert "SECRET" not in f"{failure.message} {failure.detail}"
+
+
+def test_a_python_without_the_plugin_is_named_and_final() -> None:
+    thrown = "\nTraceback (most recent call last):\nModuleNotFoundError: No module named "
+    for error in (
+        PythonException(f"An exception was thrown.{thrown}'sluicegate_spark'"),
+        Py4JError(
+            f"{WRITE_FAILED}Caused by: org.apache.spark.api.python.PythonException:{thrown}'obstore'"
+        ),
+    ):
+        failure = failed_on_spark(error)
+        assert failure is not None
+        assert not failure.retryable
+        assert "has no module '" in failure.message
+
+
+@pytest.mark.parametrize("reason", ["No space left on device", "Disk quota exceeded"])
+def test_a_full_disk_says_so_and_is_tried_again(reason: str) -> None:
+    failure = failed_on_spark(Py4JError(f"{WRITE_FAILED}Caused by: java.io.IOException: {reason}"))
+    assert failure is not None
+    assert failure.retryable
+    assert "a disk is full" in failure.message
 
 
 def test_unexpected_errors_lose_their_texts_and_keep_their_stack() -> None:

@@ -15,10 +15,14 @@ from obstore.exceptions import BaseError
 from sluicegate.api import SluicegateError, TaskFailed, without_queries
 from sluicegate_spark.jvm.error_texts import (
     condition_text,
+    data_error,
     has_error,
     is_about_statement,
+    is_disk_full,
+    is_of_data,
     masked,
     masked_sql,
+    missing_module,
     without_values,
 )
 
@@ -52,6 +56,8 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
     if not kind.__module__.startswith(_ENGINE) and not isinstance(error, ConnectionError):
         return None
     cause = _cause(error, secrets)
+    if (known := _known(error)) is not None:
+        return known
     if _is_wrong(error):
         return TaskFailed(
             f"Spark rejected the task's statement: {cause}", error_code="ENGINE_FAILED", detail=cause
@@ -72,6 +78,42 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
         retryable=True,
         detail=cause,
     )
+
+
+def _known(error: Exception) -> TaskFailed | None:
+    """Return the failure of an error whose cause is known, wherever in its text it is."""
+    text = str(error)
+    if (module := missing_module(text)) is not None:
+        return _failure(
+            f"the Python of Spark's executors has no module '{module}': install the plugin, with all "
+            "that it needs, in the environment of the cluster's machines (spark.archives), or add it "
+            "to their image",
+            retryable=False,
+        )
+    condition, state = _condition_of(error)
+    if condition is not None and is_of_data(state):
+        return _wrong_data(condition_text(condition, state) + _place_of(error))
+    if (wrong := data_error(text)) is not None:
+        return _wrong_data(wrong)
+    if is_disk_full(text):
+        return _failure(
+            "a disk is full: the one of the table, or the one of 'spark.local.dir' on a machine of "
+            "Spark; the next attempt continues when there is room again",
+            retryable=True,
+        )
+    return None
+
+
+def _wrong_data(what: str) -> TaskFailed:
+    return _failure(
+        f"a row has a value that the task's statement can't process: {what}; correct the row or the "
+        "statement",
+        retryable=False,
+    )
+
+
+def _failure(why: str, *, retryable: bool) -> TaskFailed:
+    return TaskFailed(why, error_code="ENGINE_FAILED", retryable=retryable, detail=why)
 
 
 @contextmanager

@@ -51,6 +51,49 @@ _NAME: Final = re.compile(r"(`(?:[^`]|``)*`)")
 _FRAGMENT: Final = 200  # characters
 
 
+# The error of a row behind that of the task which wrote it, and the part of the statement.
+_OF_ROW: Final = re.compile(
+    r"^\s*(?:Caused by|:)?:? ?org\.apache\.spark\.Spark\w*Exception: "
+    r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]",
+    re.MULTILINE,
+)
+_PART: Final = re.compile(r"^== SQL \(.{1,100}\) ==\n(.{1,400})$", re.MULTILINE)
+_DATA: Final = "22"  # the class of the SQL standard's states for exceptions of data
+_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([A-Za-z_][\w.]{0,99})'")
+_FULL: Final = ("No space left on device", "Disk quota exceeded")
+
+
+def data_error(text: str) -> str | None:
+    """Return what is wrong with a row that Spark's tasks could not process, without its values.
+
+    `None` if the text of an error is about something else.
+    """
+    for found in _OF_ROW.finditer(text):
+        state = _STATE.search(text, found.end())
+        if state is None or not state[1].startswith(_DATA):
+            continue
+        part = _PART.search(text, state.end())
+        place = masked_sql(part[1]) if part is not None else ""
+        return condition_text(found[1], state[1]) + (f" in {place}" if place else "")
+    return None
+
+
+def is_of_data(state: str | None) -> bool:
+    """Return whether a state of the SQL standard is that of an error of data, such as an overflow."""
+    return state is not None and state.startswith(_DATA)
+
+
+def missing_module(text: str) -> str | None:
+    """Return the module that the Python of Spark's executors lacks, if that is the error."""
+    found = _MODULE.search(text)
+    return found and found[1]
+
+
+def is_disk_full(text: str) -> bool:
+    """Return whether a disk had no more room."""
+    return any(each in text for each in _FULL)
+
+
 def is_about_statement(condition: str | None, state: str | None) -> bool:
     """Return whether an error condition of Spark is about a statement or a file, and not about rows."""
     return condition is not None and state is not None and state.startswith(_SAFE_STATES)
