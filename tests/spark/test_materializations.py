@@ -95,6 +95,49 @@ def test_only_changed_sources_or_force_write_a_version_and_delete_earlier_files(
     assert live.isdisjoint(Path(file).name for file in before.file_uris())
 
 
+def test_rows_that_no_recipient_can_have_are_left_out_and_counted(copies: Copies) -> None:
+    """Names in a directory have at most 255 bytes, and Spark escapes some characters."""
+    table = f"delta.`file://{copies.folder}/regions`"
+    copies.spark.sql(f"CREATE TABLE {table} (id INT, region STRING) USING delta")
+    values = ["'DE'", "''", "NULL", "repeat('x', 300)", "repeat('/', 80)", "repeat('é', 120)"]
+    for number, value in enumerate(["repeat('x', 200)", "repeat('/', 60)", "repeat('é', 90)", *values]):
+        copies.spark.sql(f"INSERT INTO {table} VALUES ({number}, {value})")
+    section = {
+        "source": {"location": f"file://{copies.folder}/regions"},
+        "recipient_columns": {"region": "region"},
+    }
+    made = replace(copies, tables={"sales.regions": section})
+    result = made.refresh("sales.regions")
+    assert (result.further["rows"], result.further["rows_left_out"]) == (4, 5)
+    assert "5 rows were left out" in result.summary
+    copies.spark.sql(f"INSERT INTO {table} VALUES (10, 'FR'), (11, repeat('y', 300))")
+    result = made.refresh("sales.regions")
+    left_out = 1 if result.further["refresh"] == "incremental" else 6
+    assert (result.further["rows"], result.further["rows_left_out"]) == (5, left_out)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_row_that_cannot_be_computed_is_a_final_failure_that_leaves_no_file(
+    copies: Copies, is_first: bool
+) -> None:
+    name = f"sales.computed_{is_first}".lower()
+    section = {"source": {"location": f"file://{copies.folder}/people"}}
+    if not is_first:
+        replace(copies, tables={name: section}).refresh(name)
+    location = replace(copies, tables={name: section}).location(name, by_recipient=False)
+    before = {path.name for path in location.rglob("*.parquet")}
+    expression = {"expression": "CAST(country AS INT) + id"}
+    wrong = replace(copies, tables={name: {**section, "columns": {"id": expression}}})
+    with pytest.raises(TaskFailed, match=r"CAST_INVALID_INPUT \(SQLSTATE 22018\) in ") as failed:
+        wrong.refresh(name)
+    assert not failed.value.retryable
+    assert "`country`" in failed.value.message or "country" in failed.value.message
+    assert "'DE'" not in failed.value.message
+    assert {path.name for path in location.rglob("*.parquet")} == before
+    right = replace(copies, tables={name: section}).refresh(name, force="true")
+    assert right.further["rows"] == 3
+
+
 def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(copies: Copies) -> None:
     wanted = {
         "spark.databricks.delta.autoCompact.enabled": "true",
@@ -294,7 +337,7 @@ def test_sparks_plan_does_not_show_the_key(copies: Copies, capsys: pytest.Captur
     copy = CopyConfig.model_validate(
         {"source": {"location": "file:///x/y"}, "columns": {"ssn": "hash"}}
     )
-    rows = shared_rows(source, copy, KEY.encode())
+    rows = shared_rows(source, copy, KEY.encode(), "s3://lake/copies")
     rows.explain(extended=True)
     shown = capsys.readouterr().out
     assert "keyed_hash_of(" in shown

@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sluicegate.api import TaskFailed
 from sluicegate_spark.copies.config import CopyConfig, recipient_filter
 from sluicegate_spark.maintenance.sql import identifier, literal
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
 from sluicegate_spark.materialization.copy_state import State
+from sluicegate_spark.materialization.failures import overtaken, races
 from sluicegate_spark.materialization.incremental.merging import VIEW, merge_statement
 from sluicegate_spark.materialization.incremental.row_changes import Changes, values
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired
+from sluicegate_spark.materialization.leftovers import (
+    delete_directory,
+    delete_uncommitted,
+    is_empty,
+)
 from sluicegate_spark.materialization.sources import NO_TABLE
 
 if TYPE_CHECKING:
@@ -67,10 +72,14 @@ class CopyTable:
     Args:
         location: Its directory.
         copy: Its configuration.
+
+    Attributes:
+        location: Its directory.
     """
 
     def __init__(self, location: str, copy: CopyConfig) -> None:
         self._copy = copy
+        self.location = location
         self._location = hadoop_location(location)
         self._name = f"delta.{identifier(self._location)}"
 
@@ -126,7 +135,7 @@ class CopyTable:
             writer = writer.tableProperty(name, value)
         if partitions:
             writer = writer.partitionedBy(*_columns(partitions))
-        with _recorded(spark, state, latest):
+        with _recorded(spark, state, latest), races():
             writer.createOrReplace()
         committed = self._committed(spark, state)
         metrics = committed["operationMetrics"]
@@ -154,7 +163,7 @@ class CopyTable:
         """
         spark = changes.rows.sparkSession
         inserted = changes.inserted()
-        with _recorded(spark, state, latest):
+        with _recorded(spark, state, latest), races():
             if changes.removed:
                 marked = inserted.selectExpr("row", "false AS is_deletion")
                 marked.unionAll(
@@ -183,7 +192,24 @@ class CopyTable:
         """
         described = {"comment": _comment(state), REFRESHED_AT: _shown(state.refreshed_at)}
         pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in described.items())
-        spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs})")
+        with races():
+            spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs})")
+
+    def is_new(self, spark: SparkSession, latest: Latest | None) -> bool:
+        """Return whether there is neither a table nor a file of another writer in the directory."""
+        return latest is None and is_empty(spark, self._location)
+
+    def clean_up(self, spark: SparkSession, *, is_new: bool) -> None:
+        """Delete the files that a failed refresh wrote. Its task must be the only one of the copy.
+
+        Args:
+            spark: The session.
+            is_new: What `is_new` returned before the refresh.
+        """
+        if self.latest(spark) is not None:
+            delete_uncommitted(spark, self._name, self._location, self._copy.retention / 3600)
+        elif is_new:
+            delete_directory(spark, self._location)
 
     def vacuum(self, spark: SparkSession) -> None:
         """Delete files that no version of the retention period needs."""
@@ -212,11 +238,7 @@ class CopyTable:
         """
         [latest] = self._history(spark, 1)
         if latest["userMetadata"] != state.text():
-            raise TaskFailed(
-                "another task changed the copy at the same time",
-                error_code="ENGINE_FAILED",
-                retryable=True,
-            )
+            raise overtaken()
         return latest
 
     def _properties(self, rows: DataFrame, state: State) -> dict[str, str]:

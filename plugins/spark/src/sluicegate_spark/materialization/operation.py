@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -31,6 +32,8 @@ from sluicegate_spark.work import Work
 
 if TYPE_CHECKING:
     from sluicegate_spark.engine import TaskSession
+
+log = logging.getLogger(__name__)
 
 _CHANGES: Final = "changes"
 _STAGE: Final = "refresh"
@@ -128,11 +131,25 @@ async def _refreshed(
     try:
         await work.run.check_lease()
         plan = await watched(work, session, _CHANGES, partial(refresh.plan, force=force))
+        is_new = await session.run(partial(table.is_new, latest=plan.latest))
         await work.run.check_lease()
-        return await watched(work, session, _STAGE, partial(refresh.write, plan=plan))
+        try:
+            return await watched(work, session, _STAGE, partial(refresh.write, plan=plan))
+        except TaskFailed:
+            await _clean_up(work, session, table, is_new=is_new)
+            raise
     finally:
         with anyio.CancelScope(shield=True):
             await session.run(refresh.release)
+
+
+async def _clean_up(work: Work, session: TaskSession, table: CopyTable, *, is_new: bool) -> None:
+    """Delete what a failed refresh wrote, so that it doesn't fill the disk with each attempt."""
+    try:
+        await work.run.check_lease()
+        await session.run(partial(table.clean_up, is_new=is_new))
+    except TaskFailed as failed:
+        log.warning("files of a failed refresh could not be deleted: %s", failed.detail)
 
 
 def _with_age(failed: TaskFailed, before: State | None) -> TaskFailed:
@@ -157,10 +174,12 @@ def _result(name: str, copy: CopyConfig, outcome: Outcome) -> TaskResult:
             further={**further, "refresh": "none"},
         )
     how, how_in_words = _how(outcome)
-    return TaskResult(
-        f"{name} was refreshed: {outcome.numbers['rows']} rows; {how_in_words}",
-        further={**outcome.numbers, **further, **how},
-    )
+    summary = f"{name} was refreshed: {outcome.numbers['rows']} rows; {how_in_words}"
+    if copy.recipient_columns:
+        further["rows_left_out"] = outcome.left_out
+    if outcome.left_out:
+        summary += f"; {outcome.left_out} rows were left out, because no recipient can have them"
+    return TaskResult(summary, further={**outcome.numbers, **further, **how})
 
 
 def _how(outcome: Outcome) -> tuple[dict[str, int | str], str]:

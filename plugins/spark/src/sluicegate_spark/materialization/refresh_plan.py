@@ -21,7 +21,11 @@ from sluicegate_spark.materialization.incremental.row_changes import Changes, ch
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired, continued
 from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 from sluicegate_spark.materialization.query import query_rows
-from sluicegate_spark.materialization.shared_rows import partition_columns, shared_rows
+from sluicegate_spark.materialization.shared_rows import (
+    count_left_out,
+    partition_columns,
+    shared_rows,
+)
 from sluicegate_spark.materialization.sources import Source
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ class Plan:
         latest: The current version of the copy.
         changes: What it writes; `None` if it writes all rows, or nothing.
         reason: Why it writes all rows; empty if it does not.
+        left_out: Number of rows in the changes that no recipient can have.
     """
 
     versions: Mapping[str, SourceVersion]
@@ -51,6 +56,7 @@ class Plan:
     latest: Latest | None
     changes: Changes | None = None
     reason: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,14 @@ class Outcome:
             written.
         changes: The changes that were written, if not all rows were.
         reason: Why all rows were written.
+        left_out: Number of rows that were not written, because no recipient can have them.
     """
 
     state: State
     numbers: Mapping[str, int] | None = None
     changes: Changes | None = None
     reason: str = ""
+    left_out: int = 0
 
 
 class CopyRefresh:
@@ -117,24 +125,26 @@ class CopyRefresh:
             if base is None:
                 raise RebuildRequired(_why_no_base(versions[_SINGLE]))
             start = continued(None if before is None else before.base, base.basis)
-            changes = self._changes(spark, start, versions[_SINGLE])
+            changes, left_out = self._changes(spark, start, versions[_SINGLE])
         except RebuildRequired as why:
             return Plan(versions, rebuilt, latest, reason=str(why))
         following = Base(base.basis, base.version, base.commit, start.refreshes + 1)
-        return Plan(versions, State(now.origin, now.refreshed_at, following), latest, changes)
+        state = State(now.origin, now.refreshed_at, following)
+        return Plan(versions, state, latest, changes, left_out=left_out)
 
     def write(self, spark: SparkSession, plan: Plan) -> Outcome:
         """Write what was planned, in one commit."""
         if plan.changes is not None and plan.latest is not None:
             partitions = partition_columns(plan.changes.schema, self._copy)
             numbers = self._table.apply(plan.changes, partitions, plan.state, plan.latest)
-            return Outcome(plan.state, numbers, plan.changes)
+            return Outcome(plan.state, numbers, plan.changes, left_out=plan.left_out)
         if plan.reason:
             rows = self._source_rows(spark, plan.versions)
             partitions = partition_columns(rows.schema, self._copy)
-            shared = shared_rows(rows, self._copy, self._key)
+            shared = shared_rows(rows, self._copy, self._key, self._table.location)
+            left_out = count_left_out(rows, self._copy, self._table.location)
             numbers = self._table.replace(shared, partitions, plan.state, plan.latest)
-            return Outcome(plan.state, numbers, reason=plan.reason)
+            return Outcome(plan.state, numbers, reason=plan.reason, left_out=left_out)
         if plan.latest is not None and not plan.latest.is_described:
             self._table.describe(spark, plan.state)
         return Outcome(plan.state)
@@ -161,8 +171,8 @@ class CopyRefresh:
             log.warning("the version of a source of a copy can't be recorded: %s", _kind(error))
             return None
 
-    def _changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> Changes:
-        """Return the changes of the copy.
+    def _changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> tuple[Changes, int]:
+        """Return the changes of the copy, and how many added rows no recipient can have.
 
         Raises:
             RebuildRequired: They can't be read, or can't be applied.
@@ -176,7 +186,9 @@ class CopyRefresh:
             log.warning("the changes of a source of a copy can't be read: %s", _kind(error))
             raise RebuildRequired("Spark can't read the changes; the worker's log says why") from error
 
-    def _read_changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> Changes:
+    def _read_changes(
+        self, spark: SparkSession, base: Base, version: SourceVersion
+    ) -> tuple[Changes, int]:
         source = self._sources[_SINGLE]
         schema = source.rows(spark, version).schema
         if reserved := {*map(str.lower, schema.names)} & {*OF_FEED, *OF_CHANGELOG}:
@@ -187,7 +199,10 @@ class CopyRefresh:
             None if rows is None else self._shared(rows, schema, copied.schema)
             for rows in (read.added, read.removed)
         )
-        return changes_of(self._kept, added, removed, copied)
+        left_out = (
+            0 if read.added is None else count_left_out(read.added, self._copy, self._table.location)
+        )
+        return changes_of(self._kept, added, removed, copied), left_out
 
     def _shared(self, rows: DataFrame, source: StructType, copied: StructType) -> DataFrame:
         """Return what recipients see of rows of a source.
@@ -197,7 +212,7 @@ class CopyRefresh:
         """
         if _types(rows.schema) != _types(source):
             raise RebuildRequired("the changes have other columns than the source")
-        shared = shared_rows(rows, self._copy, self._key)
+        shared = shared_rows(rows, self._copy, self._key, self._table.location)
         if _types(shared.schema) != _types(copied):
             raise RebuildRequired("the copy has other columns")
         return shared

@@ -16,19 +16,22 @@ from sluicegate_spark.maintenance.condition_sql import condition_sql
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.materialization.expression_sql import expression_sql
 from sluicegate_spark.materialization.failures import unfit
+from sluicegate_spark.materialization.recipient_rows import (
+    field_of,
+    with_recipient,
+    without_recipient,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructField, StructType
 
-# The text of their values in the log is the text that recipients' properties are compared with.
-_PARTITION_TYPES: Final = ("string", "byte", "short", "integer", "long", "date", "boolean")
 _NOT_HASHED: Final = ("binary", "array", "map", "struct", "variant", "void")
 _OPTIONAL: Final = ("nullable", "containsNull", "valueContainsNull")
 _HASHES: Final = b"sluicegate: hashes of column values"
 
 
-def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes) -> DataFrame:
+def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes, location: str) -> DataFrame:
     """Return what recipients see of a source.
 
     No name, comment, default, or other metadata of a column of the source remains, except the names of
@@ -38,6 +41,7 @@ def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes) -> DataFrame:
         source: The source.
         copy: Its rows and columns.
         key: The configured key.
+        location: The directory of the copy.
 
     Raises:
         TaskFailed: The source does not have a configured column, or of an unsuitable type.
@@ -48,19 +52,33 @@ def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes) -> DataFrame:
     shared = [(field, rule) for field, rule in fields if rule.kind != "hide"]
     if len(shared) <= len(copy.recipient_columns):
         raise unfit("at least one column must be shared that is not one of the recipient_columns")
-    rows = source
-    if copy.rows is not None:
-        condition = conditions.parse_condition(copy.rows)
-        check_columns(schema, (each.path for each in conditions.columns_of(condition)), "rows")
-        rows = rows.where(condition_sql(condition))
-    for name in copy.recipient_columns:
-        rows = rows.where(_has_recipient(_field(schema, name)))
+    rows = with_recipient(_matching(source, copy), copy, location)
     return rows.select([_column(schema, field, rule, key) for field, rule in shared])
+
+
+def count_left_out(source: DataFrame, copy: CopyConfig, location: str) -> int:
+    """Return the number of rows that would be shared, but that no recipient can have.
+
+    Args:
+        source: The source. All names in the copy's configuration have been checked.
+        copy: Its rows and columns.
+        location: The directory of the copy.
+    """
+    rows = without_recipient(_matching(source, copy), copy, location)
+    return 0 if rows is None else rows.count()
+
+
+def _matching(source: DataFrame, copy: CopyConfig) -> DataFrame:
+    if copy.rows is None:
+        return source
+    condition = conditions.parse_condition(copy.rows)
+    check_columns(source.schema, (each.path for each in conditions.columns_of(condition)), "rows")
+    return source.where(condition_sql(condition))
 
 
 def partition_columns(schema: StructType, copy: CopyConfig) -> list[str]:
     """Return the partition columns of a copy, with the names that the source has."""
-    return [_field(schema, name).name for name in copy.recipient_columns]
+    return [field_of(schema, name).name for name in copy.recipient_columns]
 
 
 def keyed_hash(key: bytes) -> Callable[[str | None], str | None]:
@@ -97,18 +115,6 @@ def _check_names(schema: StructType, copy: CopyConfig) -> None:
             )
 
 
-def _has_recipient(field: StructField) -> str:
-    """Return a condition for rows that a recipient can have. Partitions can't be empty texts."""
-    kind = field.dataType.typeName()
-    if kind not in _PARTITION_TYPES:
-        raise unfit(
-            f"recipient_columns: '{field.name}' is of type {kind}; possible are "
-            f"{', '.join(_PARTITION_TYPES)}"
-        )
-    name = identifier(field.name)
-    return f"{name} <> ''" if kind == "string" else f"{name} IS NOT NULL"
-
-
 def _column(schema: StructType, field: StructField, rule: ColumnRule, key: bytes) -> Column:
     from pyspark.sql import functions as F  # noqa: N812 (PySpark's convention)
 
@@ -137,10 +143,6 @@ def _check_type(field: StructField, rule: ColumnRule, refused: Sequence[str]) ->
     kind = field.dataType.typeName()
     if kind in refused:
         raise unfit(f"columns: '{field.name}' is of type {kind}, to which {rule.kind} does not apply")
-
-
-def _field(schema: StructType, name: str) -> StructField:
-    return next(each for each in schema.fields if each.name.casefold() == name.casefold())
 
 
 def _plain(kind: DataType) -> DataType:
