@@ -79,7 +79,8 @@ class WrittenRun(RecordedRun):
 
 def table_of(server: SeaweedFS, name: str) -> Table:
     make_table(server, name)
-    return written_by(server).load_table(f"eu.{name}")
+    table: Table = written_by(server).load_table(f"eu.{name}")
+    return table
 
 
 def files_of(server: SeaweedFS, table: Table) -> set[str]:
