@@ -29,7 +29,7 @@ OTHERS = {
         ssl_client_escaped_cert ssl_verify_client
     """,
     "skills of agents": "SKILL.md",
-    "Spark": "--conf spark.archives spark.blockManager.port",
+    "Spark": "--conf spark.blockManager.port",
     "settings of 0.1.0": "delegation.issuers.0.recipients",
     "other tools": "--build-arg anyio.to_process UV_COMPILE_BYTECODE compinit destroy nodejs ps",
     "files that readers create": """

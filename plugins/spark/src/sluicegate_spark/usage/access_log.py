@@ -125,7 +125,7 @@ def _known(field: str) -> str | None:
 def _key(field: str, bucket: str, uri: str) -> str:
     """Return the key of an object: the decoding of its field that agrees with the path of the request.
 
-    If none does, for example because the line has no request, it is the one of Amazon S3.
+    Without such a decoding, for example if the line has no request, it is that of Amazon S3.
     """
     if field == "-" or "%" not in field:
         return _known(field) or ""
