@@ -359,7 +359,8 @@ def test_reads_without_an_offer_are_nobodys(
     reasons = {name: number for name, number in collected.further.items() if "match" in name}
     reasons["ambiguous"] = collected.further["ambiguous_reads"]
     others_of_directory = reasons.pop("unmatched_time_or_recipient")
-    assert others_of_directory in (3, 4)  # one is of a day whose sums a killed collection may have written
+    # A killed collection may have written the sums of the day of one of them.
+    assert others_of_directory in (3, 4)
     assert reasons == {
         "ambiguous": 1,
         "unmatched_other_requester": 1,

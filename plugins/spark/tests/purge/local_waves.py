@@ -93,4 +93,5 @@ def purge_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _paths(listed: Listed) -> list[str]:
-    return [str(path) for frame in listed.frames for path in frame]  # type: ignore[attr-defined]
+    frames: Any = listed.frames
+    return [str(path) for frame in frames for path in frame]

@@ -46,11 +46,12 @@ def is_empty(spark: SparkSession, location: str) -> bool:
     from pyspark.errors import AnalysisException
 
     try:
-        return _files(spark, location).limit(1).count() == 0
+        found: int = _files(spark, location).limit(1).count()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             return True
         raise
+    return found == 0
 
 
 def delete_directory(spark: SparkSession, location: str) -> None:
