@@ -85,7 +85,9 @@ def test_a_feature_that_is_enabled_is_named(
 ) -> None:
     commit_table(table, naming(name, "changeDataFeed"), enabling(name))
     needed = {
-        each for each in closure(name) if each in ("columnMapping", "timestampNtz", "variantType")
+        each
+        for each in closure(name)
+        if each in ("columnMapping", "timestampNtz", "geospatial", "variantType")
     }
     able = needed <= set(LISTS[listed].split(","))
     for kind, response in answers(lake, table, LISTS[listed]):

@@ -10,11 +10,24 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.column_mapping import BY_NAME, NOT_MAPPED, mapping_mode
 from sluicegate.tables.snapshot import Snapshot, TableMetadata, TableProtocol
 
 # Features of the log itself. A recipient gets a list of files and does not need them.
 LOG_ONLY = frozenset({"v2Checkpoint", "vacuumProtocolCheck", "catalogManaged", "catalogOwned-preview"})
 VECTORS = "deletionVectors"
+_MAPPING = "columnMapping"
+_WIDENING = ("typeWidening", "typeWidening-preview")
+_VARIANT = ("variantType", "variantType-preview")
+# How the values of variants are stored. Only the files show it, so it counts if it is declared.
+_SHREDDING = ("variantShredding", "variantShredding-preview")
+READER_FEATURES = frozenset(
+    (VECTORS, _MAPPING, "timestampNtz", "geospatial", *_WIDENING, *_VARIANT, *_SHREDDING, *LOG_ONLY)
+)
+"""Delta protocol, "Valid Feature Names in Table Features", their previews, and `geospatial`.
+
+All of them are features of readers and writers.
+"""
 # The features that each writer version adds (Delta protocol, "Valid Feature Names").
 OF_WRITER_VERSIONS = (
     (2, ("appendOnly", "invariants")),
@@ -23,8 +36,9 @@ OF_WRITER_VERSIONS = (
     (5, ("columnMapping",)),
     (6, ("identityColumns",)),
 )
-_WIDENING = ("typeWidening", "typeWidening-preview")
-_VARIANT = ("variantType", "variantType-preview", "variantShredding-preview", "variantShredding")
+_LISTING = 3  # the reader version of protocols that list their features
+_PHYSICAL_NAME, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+_GEOSPATIAL = ("geometry", "geography")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +46,9 @@ class FeatureNeeds:
     """Reader features of a table, with the protocol's capitalization.
 
     Attributes:
-        declared: The features that the table's protocol names or implies by its version, and deletion
-            vectors if files have them (docs/adr/0033).
-        required: The features that reading these files actually requires.
+        declared: The features that the table's protocol names or implies by its version, and those that
+            its contents need (docs/adr/0033).
+        required: The features that reading these files actually requires, declared by the table or not.
         beyond_parquet: The part of `required` that the parquet response format cannot express.
     """
 
@@ -47,7 +61,9 @@ class FeatureNeeds:
 class _SchemaTraits:
     timestamp_ntz: bool
     variant: bool
+    geospatial: bool
     widened: bool
+    mapped: bool
     renamed: bool
 
 
@@ -60,22 +76,35 @@ def feature_needs(snapshot: Snapshot) -> FeatureNeeds:
 def needs_of(
     protocol: TableProtocol, metadata: TableMetadata, *, deletion_vectors: bool
 ) -> FeatureNeeds:
-    """The features that reading files of a table requires, with or without deletion vectors."""
+    """The features that reading files of a table requires.
+
+    They follow from the properties, the schema and the files. Readers that rely on the protocol alone
+    return null or deleted rows without an error if it lacks a feature that the files need.
+
+    Args:
+        protocol: What the table declares. It decides on features that the contents do not show.
+        metadata: Schema and properties.
+        deletion_vectors: Whether files have deletion vectors.
+    """
     declared = declared_features(protocol)
-    if deletion_vectors and VECTORS not in declared:
-        declared = (*declared, VECTORS)
-    traits = _traits(metadata.schema_string)
-    mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
-    used = {
-        VECTORS: deletion_vectors,
-        "columnMapping": mapped,
-        "timestampNtz": traits.timestamp_ntz,
-        **dict.fromkeys(_WIDENING, traits.widened),
-        **dict.fromkeys(_VARIANT, traits.variant),
-        **dict.fromkeys(LOG_ONLY, False),
+    traits, mode = _traits(metadata.schema_string), mapping_mode(metadata)
+    # A property alone, without physical names or ids in the schema, maps nothing.
+    mapped = mode != NOT_MAPPED and (traits.mapped or _MAPPING in declared)
+    shown: Mapping[tuple[str, ...], bool] = {
+        (VECTORS,): deletion_vectors,
+        (_MAPPING,): mapped,
+        ("timestampNtz",): traits.timestamp_ntz,
+        _WIDENING: traits.widened,
+        _VARIANT: traits.variant,
+        ("geospatial",): traits.geospatial,
     }
+    lacking = [names[0] for names, found in shown.items() if found and not {*names} & {*declared}]
+    declared = (*declared, *lacking)
+    used = {name: found for names, found in shown.items() for name in names}
+    used |= dict.fromkeys(_SHREDDING, traits.variant) | dict.fromkeys(LOG_ONLY, False)
     required = tuple(name for name in declared if used.get(name, True))
-    sayable = {"columnMapping"} if mapped and not traits.renamed else set()
+    # By id, a file can have any names, such as a column's former one.
+    sayable = {_MAPPING} if mode == BY_NAME and not traits.renamed else set()
     if metadata.parquet_schema_string is not None:
         sayable.add("timestampNtz")
     return FeatureNeeds(declared, required, tuple(name for name in required if name not in sayable))
@@ -83,9 +112,11 @@ def needs_of(
 
 def declared_features(protocol: TableProtocol) -> tuple[str, ...]:
     """Reader features that a protocol names, or implies by its version."""
-    if protocol.reader_features is not None:
-        return protocol.reader_features
-    return ("columnMapping",) if protocol.min_reader_version >= 2 else ()
+    if protocol.min_reader_version >= _LISTING:
+        return protocol.reader_features or ()
+    writers = protocol.writer_features
+    implied = protocol.min_reader_version == 2 and (writers is None or _MAPPING in writers)
+    return (_MAPPING,) if implied else ()
 
 
 def declaring(protocol: TableProtocol, features: Sequence[str]) -> TableProtocol:
@@ -95,7 +126,8 @@ def declaring(protocol: TableProtocol, features: Sequence[str]) -> TableProtocol
     Features").
     """
     declared = declared_features(protocol)
-    if set(features) <= set(declared):
+    lists = protocol.min_reader_version < _LISTING or protocol.reader_features is not None
+    if lists and set(features) <= set(declared):
         return protocol
     readers = tuple(dict.fromkeys((*declared, *features)))
     written = protocol.writer_features
@@ -128,9 +160,11 @@ def _traits(schema_string: str) -> _SchemaTraits:
     return _SchemaTraits(
         timestamp_ntz="timestamp_ntz" in types,
         variant="variant" in types,
+        geospatial=any(kind.partition("(")[0] in _GEOSPATIAL for kind in types),
         widened=any("delta.typeChanges" in item for item in metadata),
+        mapped=any(_PHYSICAL_NAME in item or _FIELD_ID in item for item in metadata),
         renamed=any(
-            item.get("delta.columnMapping.physicalName", field["name"]) != field["name"]
+            item.get(_PHYSICAL_NAME, field["name"]) != field["name"]
             for field, item in zip(fields, metadata, strict=True)
         ),
     )

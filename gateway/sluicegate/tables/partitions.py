@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 PartitionValues = Mapping[str, str | None]
@@ -61,7 +62,7 @@ def partition_key(metadata: TableMetadata, column: str) -> str | None:
     """
     names = {name.casefold(): name for name in metadata.partition_columns}
     name = names.get(column.casefold())
-    if name is None or metadata.configuration.get("delta.columnMapping.mode", "none") == "none":
+    if name is None or not is_mapped(metadata):
         return name
     return _physical_names(metadata.schema_string).get(name, name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +45,13 @@ class ReaderGateway:
         return httpx.post(url, headers={"Authorization": f"Bearer {token}"}, json={}, timeout=30)
 
 
-def shared_tables(tables: ReaderTables) -> dict[str, dict[str, object]]:
-    """Every reader table under its name, as a shares file declares it."""
+def shared_tables(
+    tables: ReaderTables, names: Iterable[str] | None = None
+) -> dict[str, dict[str, object]]:
+    """Reader tables under their names, as a shares file declares them; all of them by default."""
     return {
         name: {"catalog": "raw", "table": f"file://{tables.table(name).location}", "history": True}
-        for name in served_tables()
+        for name in (served_tables() if names is None else names)
     }
 
 
@@ -60,11 +62,22 @@ def shared_folders(tables: ReaderTables) -> dict[str, str]:
 
 
 @contextmanager
-def reader_gateway(folder: Path) -> Iterator[ReaderGateway]:
-    """Write all reader tables into a folder and serve them, until the block ends."""
+def reader_gateway(
+    folder: Path,
+    names: Iterable[str] | None = None,
+    written: Callable[[Path], ReaderTables] = ReaderTables,
+) -> Iterator[ReaderGateway]:
+    """Write reader tables into a folder and serve them, until the block ends.
+
+    Args:
+        folder: Holds configuration and tables.
+        names: The tables. By default, all of them, and the folders of tables.
+        written: Writes tables into a folder.
+    """
     lake = folder / "lake"
-    tables = ReaderTables(lake)
-    folders = shared_folders(tables)
+    tables = written(lake)
+    folders = shared_folders(tables) if names is None else {}
+    shared = shared_tables(tables, names)
     schemas = {name: {"from": {"catalog": "folders", "schema": name}} for name in folders}
     write_configuration(
         folder,
@@ -73,7 +86,7 @@ def reader_gateway(folder: Path) -> Iterator[ReaderGateway]:
             "storage": [{"type": "file", "prefix": f"file://{lake}/"}],
         },
         {
-            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": shared_tables(tables)}, **schemas}}},
+            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": shared}, **schemas}}},
             "recipients": {"acme": {"shares": [SHARE]}},
         },
     )

@@ -15,7 +15,7 @@ OTHERS = {
     "Hadoop and the JVM": """
         DelegationTokenIOException NoAuthWithAWSException core-site.xml
     """,
-    "Iceberg": "deleted_manifest_files dropTable geography",
+    "Iceberg": "deleted_manifest_files dropTable",
     "Linux": "--bind RESOLVE_BENEATH RESOLVE_NO_SYMLINKS fs.protected_hardlinks",
     "OpenTelemetry and Prometheus": """
         OTEL_EXPORTER_OTLP_CERTIFICATE OTEL_METRIC_EXPORT_INTERVAL OTEL_PROPAGATORS OTEL_SERVICE_NAME

@@ -75,6 +75,7 @@ FEATURES = (
     Feature("deletionVectors", reader=True, properties=on("enableDeletionVectors")),
     Feature("rowTracking", properties=on("enableRowTracking"), requires=("domainMetadata",)),
     Feature("timestampNtz", reader=True, columns=(column("timestamp_ntz"),)),
+    Feature("geospatial", reader=True, columns=(column("geometry(OGC:CRS84)"),)),
     Feature("domainMetadata"),
     Feature("v2Checkpoint", reader=True, properties={"delta.checkpointPolicy": "v2"}),
     Feature("catalogManaged", reader=True, requires=_ICT),

@@ -116,6 +116,17 @@ async def test_versions_from_the_first_one_on_tell_whether_they_have_deletion_ve
     assert [each.deletion_vectors for each in await listed(folder)] == expected
 
 
+async def test_earlier_files_might_have_deletion_vectors_if_the_latest_ones_have(
+    folder: DeltaFolder,
+) -> None:
+    """A checkpoint has the files, and the protocol does not declare the feature."""
+    marked = add("a", deletionVector=vector("x"))
+    written(created(folder), add("b"), add("c"))
+    folder.parquet(f"{1:020}.checkpoint.parquet", [*START, marked, add("b")])
+    (folder.log / f"{0:020}.json").unlink()
+    assert [each.deletion_vectors for each in await listed(folder, start=1)] == [True]
+
+
 async def test_earlier_files_might_have_deletion_vectors_if_the_protocol_has_them(
     folder: DeltaFolder,
 ) -> None:

@@ -7,27 +7,9 @@ from typing import Any
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
-from sluicegate.tables.features import primitive_types
+from sluicegate.tables.features import READER_FEATURES, primitive_types
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
-# Delta protocol, "Valid Feature Names in Table Features", and the previews of those features.
-READER_FEATURES = frozenset(
-    {
-        "catalogManaged",
-        "catalogOwned-preview",
-        "columnMapping",
-        "deletionVectors",
-        "timestampNtz",
-        "typeWidening",
-        "typeWidening-preview",
-        "v2Checkpoint",
-        "vacuumProtocolCheck",
-        "variantShredding",
-        "variantShredding-preview",
-        "variantType",
-        "variantType-preview",
-    }
-)
 CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
 _MAX_READER_VERSION = 3
 _VOID = ("void", "null")  # Spark before 3.0 wrote the second one

@@ -48,7 +48,7 @@ async def earlier_versions(
     in_commits = [outline.in_commit_timestamp for outline in outlines]
     timestamps = commit_timestamps(commits, in_commits, began.before, in_commit_since(latest.metadata))
     by_catalog = table.latest_version is not None
-    states = _states(began.state, commits, outlines)
+    states = _states(began.state, commits, outlines, likely=latest.files.deletion_vectors)
     return [
         DescribedVersion(
             commit.version, timestamp, state.table.protocol, state.table.metadata, state.vectors
@@ -86,13 +86,22 @@ class _State:
 
 
 def _states(
-    began: TableState, commits: Sequence[LogFile], outlines: Sequence[Outline]
+    began: TableState, commits: Sequence[LogFile], outlines: Sequence[Outline], *, likely: bool
 ) -> Iterator[_State]:
-    """The state at each commit. Files that the log does not show might have deletion vectors."""
+    """The state at each commit. Files that the log does not show might have deletion vectors.
+
+    Args:
+        began: The state at the first commit.
+        commits: The commits.
+        outlines: Their content.
+        likely: Whether files of the latest version have deletion vectors, declared or not.
+    """
     state, unknown, found = began, commits[0].version > 0, False
     for commit, outline in zip(commits, outlines, strict=True):
         protocol, metadata = outline.protocol or state.protocol, outline.metadata or state.metadata
         if commit.version > began.version:
             state = TableState(commit.version, protocol, metadata)
         found = found or "data" in outline.vectors
-        yield _State(state, found or (unknown and VECTORS in declared_features(state.protocol)))
+        yield _State(
+            state, found or (unknown and (likely or VECTORS in declared_features(state.protocol)))
+        )

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.iceberg.delta_types import can_widen, kind_of, primitive_type
 from sluicegate.tables.iceberg.shape import FIRST_HIDDEN_ID, Field, ListOf, MapOf, Struct, Type
 from sluicegate.tables.snapshot import TableMetadata
@@ -38,9 +39,8 @@ def translated(metadata: TableMetadata, assign: AssignId) -> Struct:
         UnsupportedOperation: Iceberg cannot express a type, or a change of a type. The message names
             the column.
     """
-    mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
     partitions = frozenset(metadata.partition_columns)
-    translation = _Translation(mapped, partitions, assign, metadata.field_ids)
+    translation = _Translation(is_mapped(metadata), partitions, assign, metadata.field_ids)
     return translation.struct(orjson.loads(metadata.schema_string), _Place(ROOT))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.predicates.column_types import ColumnType
 from sluicegate.tables.snapshot import TableMetadata
 
@@ -48,7 +49,7 @@ def find_column(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | N
 
 
 def _find(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | None:
-    mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+    mapped = is_mapped(metadata)
     fields = _fields(metadata.schema_string)
     physical = []
     for depth, name in enumerate(path, start=1):

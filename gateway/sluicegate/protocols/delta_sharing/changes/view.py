@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
 
 from sluicegate.api import Principal, UnsupportedOperation
 from sluicegate.protocols.common.resolver import OpenTable
@@ -19,7 +18,7 @@ from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.tables.canonical_partitions import CanonicalPartitions, canonical_partitions
 from sluicegate.tables.changes import Changes, Commit, TableState
-from sluicegate.tables.features import VECTORS, FeatureNeeds, declaring
+from sluicegate.tables.features import FeatureNeeds, declaring
 from sluicegate.tables.partitions import PartitionValues
 from sluicegate.tables.snapshot import TableProtocol
 from sluicegate.tables.spanning import extends, spanning_needs, spanning_protocol
@@ -68,7 +67,7 @@ class ChangeView:
             return parquet_lines.protocol() + self._metadata(self.shown)
         if self._historical_protocol:
             start = self.changes.start
-            head = self._protocol_from(start.version, start.protocol)
+            head = self._protocol_from(start.version)
         else:
             head = delta_lines.protocol(self.spanning)
         return head + self._metadata(self.shown)
@@ -79,7 +78,7 @@ class ChangeView:
         if commit.version == self.changes.start.version:
             return lines
         if commit.protocol is not None and self._historical_protocol:
-            lines += self._protocol_from(commit.version, commit.protocol)
+            lines += self._protocol_from(commit.version)
         if commit.metadata is not None and self.request.historical_metadata:
             lines += self._metadata(self.states[self._state_of(commit.version)])
         return lines
@@ -102,13 +101,22 @@ class ChangeView:
     def _historical_protocol(self) -> bool:
         return self.request.historical_protocol and self.agreement.response_format == "delta"
 
-    def _protocol_from(self, version: int, protocol: TableProtocol) -> bytes:
+    def _protocol_from(self, version: int) -> bytes:
         """The line of the protocol that is in force from a version until the next change."""
-        later = [commit for commit in self.changes.commits if commit.version >= version]
-        files = chain(later[:1], takewhile(lambda commit: commit.protocol is None, later[1:]))
-        if any(self.request.what in commit.vectors for commit in files):
-            protocol = declaring(protocol, (VECTORS,))
-        return delta_lines.protocol(self.features.protocol(protocol), version=version)
+        return delta_lines.protocol(self._in_force(version), version=version)
+
+    def _in_force(self, version: int) -> TableProtocol:
+        """The protocol from a version until the next one, which declares what these versions need."""
+        commits = self.changes.commits
+        changed = [commit.version for commit in commits[1:] if commit.protocol is not None]
+        bounds = [self.changes.start.version, *changed, commits[-1].version + 1]
+        place = bisect_right(bounds, min(version, commits[-1].version))
+        first, end = bounds[place - 1], bounds[place]
+        states = [state for state in self.states if first <= state.version < end]
+        files = [commit for commit in commits if first <= commit.version < end]
+        vectors = any(self.request.what in commit.vectors for commit in files)
+        needs = spanning_needs(states, deletion_vectors=vectors)
+        return self.features.protocol(declaring(states[0].protocol, needs.required))
 
     def _metadata(self, state: TableState) -> bytes:
         if self.agreement.response_format == "parquet":
@@ -119,8 +127,7 @@ class ChangeView:
         """The protocol in the response under which a client reads the files of a state."""
         if not self._historical_protocol:
             return self.spanning
-        in_force = self.states[self._state_of(state.version)]
-        return self.features.protocol(in_force.protocol)
+        return self._in_force(state.version)
 
 
 def view_changes(

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sluicegate._util.lru import cached_by_text
-from sluicegate.tables.features import OF_WRITER_VERSIONS, declared_features, schema_fields
+from sluicegate.tables.features import (
+    OF_WRITER_VERSIONS,
+    READER_FEATURES,
+    declared_features,
+    schema_fields,
+)
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 # Writer-only features that a writer version implies. They do not affect readers, so they are named if
@@ -102,7 +107,8 @@ class AnsweredFeatures:
             return replace(table, min_writer_version=max(table.min_writer_version, *needed, 0))
         readers = table.reader_features
         kept = [name for name in self.kept if readers is None or name in readers]
-        dropped = set(readers or ()).difference(kept) | _LOG_WRITERS
+        # Clients reject a feature of readers and writers that only the writers' list names.
+        dropped = READER_FEATURES.union(readers or ()).difference(kept) | _LOG_WRITERS
         listed = [name for name in table.writer_features if name not in dropped]
         if readers is not None:
             listed += [name for name in kept if name not in listed]

@@ -19,6 +19,7 @@ from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import iceberg_field_ids as rows
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.iceberg.shape import IcebergShape, fields_of
 from sluicegate.tables.iceberg.snapshot_shape import shape_of
 from sluicegate.tables.versions import DescribedVersion
@@ -157,8 +158,8 @@ def _shape(version: DescribedVersion, assignment: Assignment) -> IcebergShape:
 
 def _assignment(version: DescribedVersion, known: Sequence[KnownField]) -> Assignment:
     """Fields that have ids in files are numbered from 1, by Delta, and others then far above them."""
-    mapped = version.metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
-    return Assignment(version.version, known, first=_ABOVE_MAPPED if mapped else 1)
+    first = _ABOVE_MAPPED if is_mapped(version.metadata) else 1
+    return Assignment(version.version, known, first=first)
 
 
 async def _known(connection: AsyncConnection, key: str) -> list[KnownField]:

@@ -22,6 +22,7 @@ from sluicegate.api.errors import (
 )
 from sluicegate.api.models import CatalogTable, ObjectDirectory
 from sluicegate.database.names import name_key
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.partitions import PartitionValues, in_partitions
@@ -202,7 +203,7 @@ def _check_schema(snapshot: Snapshot) -> None:
             )
     if metadata.partition_columns != _PARTITIONED_BY:
         raise TableUnreadable("it is not partitioned by recipient, as COLLECT_USAGE creates it")
-    if metadata.configuration.get("delta.columnMapping.mode", "none") != "none":
+    if is_mapped(metadata):
         raise TableUnreadable("its columns are mapped, which COLLECT_USAGE does not do")
 
 

@@ -139,6 +139,16 @@ async def test_a_historical_protocol_declares_vectors_that_its_files_have() -> N
     assert line["protocol"]["deltaProtocol"]["minReaderVersion"] == 1
 
 
+async def test_a_historical_protocol_declares_what_its_schemas_need() -> None:
+    zoneless = table_metadata([schema_field("id", "timestamp_ntz")], **FEED.configuration)
+    undeclared = changes(Made(1), Made(2, metadata=zoneless), Made(3, metadata=FEED, protocol=PROTOCOL))
+    header = "responseformat=delta;readerfeatures=timestampntz"
+    found = await view(undeclared, header, historical_protocol=True)
+    assert parsed(found.head())[0]["protocol"]["deltaProtocol"]["readerFeatures"] == ["timestampNtz"]
+    (line,) = parsed(found.lines_of(undeclared.commits[2]))
+    assert line["protocol"]["deltaProtocol"]["minReaderVersion"] == 1
+
+
 async def test_a_protocol_declares_vectors_of_the_commit_that_changes_it() -> None:
     upgraded = changes(
         Made(1), Made(2, [change("add", "a", deletion_vector=VECTOR)], protocol=TableProtocol(1, 4))

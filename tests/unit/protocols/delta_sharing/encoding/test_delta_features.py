@@ -9,6 +9,7 @@ from sluicegate.protocols.delta_sharing.encoding.delta_features import (
     AnsweredFeatures,
     answered_properties,
 )
+from sluicegate.tables.features import READER_FEATURES
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 
@@ -128,7 +129,17 @@ def test_enabled_writer_features_are_named_once_and_sorted() -> None:
 def test_features_whose_dependencies_are_missing_are_left_out(
     named: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
-    assert answered(listing(writers=named)).writer_features == left
+    readers = [name for name in named if name in READER_FEATURES]
+    table = listing(*readers, writers=tuple(name for name in named if name not in readers))
+    assert answered(table, *readers).writer_features == left
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_reader_feature_that_only_the_writers_have_is_left_out(version: int) -> None:
+    """Clients reject such protocols, which writers or repairs have left."""
+    readers = None if version == 1 else ()
+    table = TableProtocol(version, 7, readers, ("appendOnly", "deletionVectors", "timestampNtz"))
+    assert answered(table) == TableProtocol(version, 7, readers, ("appendOnly",))
 
 
 def test_a_dropped_reader_feature_takes_along_what_depends_on_it() -> None:
