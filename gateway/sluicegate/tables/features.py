@@ -153,6 +153,12 @@ def primitive_types(schema_string: str) -> frozenset[str]:
 
 
 @cached_by_text
+def column_names(schema_string: str) -> frozenset[str]:
+    """The names of the columns of a schema, case-folded."""
+    return frozenset(field["name"].casefold() for field in orjson.loads(schema_string)["fields"])
+
+
+@cached_by_text
 def _traits(schema_string: str) -> _SchemaTraits:
     types: set[str] = set()
     fields = list(_walk(orjson.loads(schema_string), types))

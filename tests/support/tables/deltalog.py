@@ -85,12 +85,21 @@ def protocol(reader: int = 1, *features: str) -> Action:
 
 
 def metadata(table_id: str = "t", partitioned_by: Sequence[str] = (), **configuration: str) -> Action:
-    """A `metaData` action; in names of properties `__` stands for a dot."""
+    """A `metaData` action; in names of properties `__` stands for a dot.
+
+    The schema has a column `id`, and a column of texts for each other partition column.
+    """
+    schema = json.loads(SCHEMA)
+    schema["fields"] += [
+        {"name": name, "type": "string", "nullable": True, "metadata": {}}
+        for name in dict.fromkeys(partitioned_by)
+        if name.casefold() != "id"
+    ]
     return {
         "metaData": {
             "id": table_id,
             "format": {"provider": "parquet", "options": {}},
-            "schemaString": SCHEMA,
+            "schemaString": json.dumps(schema) if partitioned_by else SCHEMA,
             "partitionColumns": list(partitioned_by),
             "configuration": {name.replace("__", "."): value for name, value in configuration.items()},
             "createdTime": 1,

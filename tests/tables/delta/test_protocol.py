@@ -55,11 +55,15 @@ async def test_what_the_gateway_does_not_understand_is_refused_by_name(
         await latest(folder, first)
 
 
+def column(name: str, kind: Any, **noted: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": noted}
+
+
 def with_type(kind: Any, **noted: Any) -> Action:
     """Metadata with a column of a type, and a comment that looks like one."""
     action = metadata()
     schema = json.loads(SCHEMA)
-    schema["fields"].append({"name": "x", "type": kind, "nullable": True, "metadata": noted})
+    schema["fields"].append(column("x", kind, **noted))
     action["metaData"]["schemaString"] = json.dumps(schema)
     return action
 
@@ -73,12 +77,20 @@ def of_provider(name: str) -> Action:
 NESTED = {"type": "array", "elementType": "void", "containsNull": True}
 
 
+def partitioned_by(*names: str) -> Action:
+    """Metadata with these partition columns and the column `id`."""
+    action = metadata()
+    action["metaData"]["partitionColumns"] = list(names)
+    return action
+
+
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (with_type("void"), "a column of the type void, .*its owner must give"),
-        (with_type("null"), "a column of the type void"),
-        (with_type(NESTED), "a column of the type void"),
+        (with_type(NESTED), "a list or map of the type void, .*its owner must give"),
+        (with_type({"type": "struct", "fields": [column("a", NESTED)]}), "of the type void"),
+        (partitioned_by("region"), "partitioned by a column that its schema lacks, 'region'"),
+        (partitioned_by("ID", "region"), "schema lacks, 'region': its owner must correct"),
         (of_provider("orc"), "its files are 'orc': only tables of Parquet files"),
         (add("b", size=-1), "names a file with a negative size, -1"),
     ],
@@ -109,6 +121,33 @@ async def test_a_negative_size_in_a_checkpoint_is_refused_in_words(folder: Delta
 async def test_metadata_that_only_look_like_void_are_no_hindrance(folder: DeltaFolder) -> None:
     folder.commit(0, protocol(), with_type("long", type="void"), of_provider("Parquet"), add("a"))
     assert len((await latest(folder)).files) == 1
-    folder.commit(1, with_type("void"))
+    folder.commit(1, with_type(NESTED))
     folder.commit(2, with_type("string"))
     assert (await latest(folder)).version == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"),
+    [
+        ("void", None),
+        ("null", None),
+        ({"type": "struct", "fields": [column("a", "void")]}, None),
+        (
+            {"type": "struct", "fields": [column("a", "void"), column("null", "string")]},
+            {"type": "struct", "fields": [column("null", "string")]},
+        ),
+        ({"type": "struct", "fields": []}, {"type": "struct", "fields": []}),
+    ],
+)
+async def test_void_columns_which_no_file_has_are_left_out(
+    folder: DeltaFolder, kind: Any, left: Any
+) -> None:
+    folder.commit(0, protocol(), with_type(kind, comment="void"), add("a"))
+    fields = json.loads((await latest(folder)).metadata.schema_string)["fields"]
+    expected = [] if left is None else [column("x", left, comment="void")]
+    assert fields == [column("id", "long"), *expected]
+
+
+async def test_partition_columns_are_found_in_any_case(folder: DeltaFolder) -> None:
+    folder.commit(0, protocol(), partitioned_by("ID"), add("a", partitionValues={"id": "1"}))
+    assert (await latest(folder)).metadata.partition_columns == ("ID",)

@@ -7,12 +7,13 @@ from typing import Any
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
-from sluicegate.tables.features import READER_FEATURES, primitive_types
+from sluicegate.tables.delta.void_columns import VOID, without_void
+from sluicegate.tables.features import READER_FEATURES, column_names, primitive_types
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
 _MAX_READER_VERSION = 3
-_VOID = ("void", "null")  # Spark before 3.0 wrote the second one
+_MAX_SHOWN = 100
 _NO_FIELDS = '{"type":"struct","fields":[]}'
 
 
@@ -27,7 +28,7 @@ def protocol_of(action: Mapping[str, Any]) -> TableProtocol:
 
 
 def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
-    """The value of a `metaData` action (Delta protocol, "Change Metadata").
+    """The value of a `metaData` action (Delta protocol, "Change Metadata"), without void columns.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: A part of it violates the protocol's schema.
@@ -35,7 +36,7 @@ def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
     file_format = action.get("format") or {}
     return TableMetadata(
         id=optional(action["id"], str) or "",
-        schema_string=checked_schema(action.get("schemaString") or _NO_FIELDS),
+        schema_string=without_void(checked_schema(action.get("schemaString") or _NO_FIELDS)),
         partition_columns=texts(action.get("partitionColumns") or []),
         configuration=text_map(action.get("configuration") or {}),
         name=optional(action.get("name"), str),
@@ -78,18 +79,26 @@ def check_shareable(metadata: TableMetadata) -> None:
     """Reject tables whose files or columns no recipient can read.
 
     Raises:
-        TableUnreadable: The files are not Parquet, or a column has the type `void`, which no file has.
+        TableUnreadable: The files are not Parquet, a list or map has values of the type `void`, which
+            no file has, or the schema lacks a partition column.
     """
     if metadata.provider.lower() != "parquet":
         raise TableUnreadable(
             f"the table's metadata says that its files are {metadata.provider!r}: only tables of "
             "Parquet files can be shared"
         )
-    if not primitive_types(metadata.schema_string).isdisjoint(_VOID):
+    if not primitive_types(metadata.schema_string).isdisjoint(VOID):
         raise TableUnreadable(
-            "the table has a column of the type void, which recipients cannot read: its owner must "
-            "give the column a type, or drop it"
+            "the table has a list or map of the type void, which recipients cannot read: its owner "
+            "must give the column another type, or drop it"
         )
+    columns = column_names(metadata.schema_string)
+    for name in metadata.partition_columns:
+        if name.casefold() not in columns:
+            raise TableUnreadable(
+                f"the table is partitioned by a column that its schema lacks, '{name[:_MAX_SHOWN]}': "
+                "its owner must correct the table's metadata"
+            )
 
 
 def _features(names: Any) -> tuple[str, ...] | None:
