@@ -29,6 +29,7 @@ UNREADABLE = {
     "fault-no-metadata": "The metadata of your Delta table could not be recovered",
     "fault-no-protocol": "The protocol of your Delta table could not be recovered",
     "fault-checkpoint-without-metadata": "The metadata of your Delta table could not be recovered",
+    "checkpoint-without-metadata": "The metadata of your Delta table could not be recovered",
     "fault-no-log": "doesn't exist",
     FOLDER: "doesn't exist",
 }

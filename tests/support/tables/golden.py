@@ -31,12 +31,9 @@ OTHERWISE_SERVED = {
     "canonicalized-paths-special-a": Served(stand_ins=()),
     "checkpoint": Served(stand_ins=["15"]),
     "deltalog-commit-info": Served(stand_ins=["abc"]),
-    # Its checkpoint lacks metadata, but all of its commits are there.
-    "deltalog-state-reconstruction-from-checkpoint-missing-metadata": Served(
-        stand_ins=[str(number) for number in range(11)]
-    ),
     "update-deleted-directory": Served(stand_ins=[str(number) for number in range(1, 11)]),
     "deltalog-invalid-protocol-version": broken("reader version 99"),
+    "deltalog-state-reconstruction-from-checkpoint-missing-metadata": broken("no metadata action"),
     "deltalog-state-reconstruction-without-metadata": broken("no metadata action"),
     "deltalog-state-reconstruction-without-protocol": broken("no protocol action"),
     "no-delta-log-folder": missing(),

@@ -1,8 +1,8 @@
-"""Log compactions and checkpoints that contradict the log: the commits count."""
+"""Log compactions and checkpoints that contradict the log, or lack a part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from support.tables.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
@@ -10,6 +10,8 @@ from support.tables.snapshots import at_version, latest, paths, rows
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.delta.parts.live_files import latest_checkpointed_version
+from sluicegate.tables.delta.parts.version import latest_delta_version
 from sluicegate.tables.snapshot import Snapshot
 
 HEAD = [protocol(3, "v2Checkpoint", "deletionVectors"), metadata()]
@@ -47,7 +49,7 @@ def commits(folder: DeltaFolder) -> None:
     folder.commit(4, add("c.parquet"))
 
 
-def said(snapshot: Snapshot) -> object:
+def said(snapshot: Snapshot) -> tuple[object, ...]:
     return snapshot.version, snapshot.protocol, snapshot.metadata, rows(snapshot)
 
 
@@ -153,40 +155,46 @@ INCOMPLETE = {"protocol": [HEAD[1], add("x")], "metadata": [HEAD[0], add("x")], 
 
 @pytest.mark.parametrize("lacks", INCOMPLETE)
 @pytest.mark.parametrize("write", [classic, multi_part, v2_json, v2_parquet])
-async def test_a_checkpoint_without_protocol_or_metadata_gives_way_to_the_commits(
-    folder: DeltaFolder, write: Write, lacks: str
+@pytest.mark.parametrize("hinted", [True, False])
+async def test_a_version_needs_protocol_and_metadata_of_its_checkpoint_or_of_later_commits(
+    folder: DeltaFolder, write: Write, lacks: str, hinted: bool
 ) -> None:
+    """As for other readers, earlier commits don't count, even if the log still has all of them."""
     commits(folder)
-    write(folder, INCOMPLETE[lacks])
-    folder.hint('{"version": 4}')
-    snapshot = await latest(folder)
-    assert said(snapshot) == await by_commits(folder)
-    changes = await DeltaFormat().changes(folder.table(), folder.directory, snapshot, 4, 4)
-    assert changes.start.metadata == snapshot.metadata
-
-
-@pytest.mark.parametrize("lacks", INCOMPLETE)
-@pytest.mark.parametrize("write", [classic, multi_part, v2_json, v2_parquet])
-async def test_it_gives_way_to_an_older_checkpoint(
-    folder: DeltaFolder, write: Write, lacks: str
-) -> None:
-    commits(folder)
-    (folder.log / f"{0:020}.json").unlink()
     folder.parquet(f"{2:020}.checkpoint.parquet", [*HEAD, MARKED, OTHER])
+    before = await latest(folder)
     write(folder, INCOMPLETE[lacks])
-    assert said(await latest(folder)) == await by_commits(folder)
+    if hinted:
+        folder.hint('{"version": 4}')
+    message = (
+        f"no {'metadata' if lacks == 'metadata' else 'protocol'} action in its checkpoint of version 4"
+    )
+    table, directory = folder.table(), folder.directory
+    reads: list[Callable[[], Awaitable[object]]] = [
+        lambda: latest(folder),
+        lambda: at_version(folder, 4),
+        lambda: DeltaFormat().changes(table, directory, before, 4, 4),
+        lambda: latest_delta_version(table, directory),
+        lambda: latest_checkpointed_version(table, directory),
+    ]
+    for read in reads:
+        with pytest.raises(TableUnreadable, match=message):
+            await read()
+    assert said(await at_version(folder, 3))[0] == 3  # its checkpoint is another one
+    folder.commit(5, *HEAD, add("d.parquet"))
+    found = await latest(folder)
+    assert (found.version, found.metadata.id) == (5, "t")
+    assert {"d.parquet", "x"} <= {*paths(found)}
+    assert (await latest_delta_version(table, directory)).metadata.id == "t"
 
 
-@pytest.mark.parametrize(
-    ("lacks", "message"), [("protocol", "no protocol"), ("metadata", "no metadata")]
-)
-async def test_it_fails_as_itself_where_the_log_is_not_complete(
-    folder: DeltaFolder, lacks: str, message: str
-) -> None:
+async def test_a_snapshot_in_memory_is_continued_by_commits(folder: DeltaFolder) -> None:
     commits(folder)
-    (folder.log / f"{0:020}.json").unlink()
-    classic(folder, [*INCOMPLETE[lacks]])
-    # A later commit does not complete it: nothing says what was in force before.
-    folder.commit(5, *HEAD)
-    with pytest.raises(TableUnreadable, match=f"checkpoint of version 4 has {message} action"):
-        await latest(folder)
+    before = await latest(folder)
+    folder.commit(5, add("d.parquet"))
+    folder.parquet(f"{5:020}.checkpoint.parquet", INCOMPLETE["metadata"])
+    small = f"{5:020}.json"
+    assert (folder.log / small).stat().st_size < (
+        folder.log / f"{5:020}.checkpoint.parquet"
+    ).stat().st_size
+    assert (await latest(folder, before)).version == 5

@@ -24,6 +24,7 @@ from sluicegate.tables.delta.log_files.names import LogFile
 from sluicegate.tables.delta.log_files.paths import storage_root
 from sluicegate.tables.delta.log_files.segment import LogListing, LogSegment
 from sluicegate.tables.delta.log_files.store import LogStore
+from sluicegate.tables.delta.protocol import needed
 from sluicegate.tables.delta.timestamps import modification_timestamps
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
@@ -145,12 +146,13 @@ class History:
         failure: TableUnreadable | None = None
         for segment in listing.segments(commit.version):
             try:
-                state = await self._state(listing, segment)
+                head = await self._checkpoint_head(segment)
             except TableTooLarge:
                 raise
             except TableUnreadable as error:
                 failure = failure or error
             else:
+                state = await self._state(listing, segment, *head)
                 earlier = [file for file in listing.commits.values() if file.version < commit.version]
                 before = modification_timestamps(earlier).get(commit.version - 1)
                 start = Start(state, before)
@@ -160,15 +162,21 @@ class History:
             raise failure
         return None
 
-    async def _state(self, listing: LogListing, segment: LogSegment) -> TableState:
-        protocol, metadata = await self._checkpoint_head(segment)
+    async def _state(
+        self,
+        listing: LogListing,
+        segment: LogSegment,
+        protocol: TableProtocol | None,
+        metadata: TableMetadata | None,
+    ) -> TableState:
         for outline in await read_deltas(listing, segment.deltas, self._known_outline):
             protocol, metadata = outline.protocol or protocol, outline.metadata or metadata
-        if protocol is None or metadata is None:
-            raise TableUnreadable(
-                f"the Delta log up to version {segment.version} has no protocol or no metadata action"
-            )
-        return TableState(segment.version, protocol, metadata)
+        since = None if segment.checkpoint is None else segment.checkpoint.version
+        return TableState(
+            segment.version,
+            needed(protocol, "protocol", since),
+            needed(metadata, "metadata", since),
+        )
 
     async def _checkpoint_head(
         self, segment: LogSegment

@@ -20,7 +20,7 @@ from sluicegate.tables.delta.log_files.names import LogFile
 from sluicegate.tables.delta.log_files.paths import storage_root
 from sluicegate.tables.delta.log_files.segment import LogListing, LogSegment
 from sluicegate.tables.delta.log_files.store import LogStore, cleaned_up_meanwhile
-from sluicegate.tables.delta.protocol import check_readable, check_shareable
+from sluicegate.tables.delta.protocol import check_readable, check_shareable, needed
 from sluicegate.tables.delta.replay import apply, reconcile
 from sluicegate.tables.delta.timestamps import (
     after,
@@ -260,8 +260,11 @@ class DeltaLog:
     ) -> LaterVersion:
         """Read a segment's commits. `before` is the timestamp of the previous version."""
         commits = await self._commits(listing, segment.deltas)
-        protocol = _newest([base.protocol, *(commit.protocol for commit in commits)], "protocol")
-        metadata = _newest([base.metadata, *(commit.metadata for commit in commits)], "metadata")
+        since = None if segment.checkpoint is None else segment.checkpoint.version
+        protocols = [base.protocol, *(commit.protocol for commit in commits)]
+        protocol = needed(_newest(protocols), "protocol", since)
+        every_metadata = [base.metadata, *(commit.metadata for commit in commits)]
+        metadata = needed(_newest(every_metadata), "metadata", since)
         check_readable(protocol, by_catalog=self._table.latest_version is not None)
         check_shareable(metadata)
         timestamp = await self._timestamp(segment, commits, metadata, before)
@@ -342,8 +345,5 @@ def _timestamp_before(
     return modification_timestamps(commits, previous).get(version - 1, previous)
 
 
-def _newest(values: Sequence[_T | None], what: str) -> _T:
-    for value in reversed(values):
-        if value is not None:
-            return value
-    raise TableUnreadable(f"the Delta log has no {what} action: the table was not written completely")
+def _newest(values: Sequence[_T | None]) -> _T | None:
+    return next((value for value in reversed(values) if value is not None), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
@@ -12,6 +12,8 @@ from sluicegate.tables.features import READER_FEATURES, column_names, primitive_
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
+_T = TypeVar("_T")
+
 _MAX_READER_VERSION = 3
 _MAX_SHOWN = 100
 _NO_FIELDS = '{"type":"struct","fields":[]}'
@@ -44,6 +46,31 @@ def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
         provider=optional(file_format.get("provider"), str) or "parquet",
         format_options=text_map(file_format.get("options") or {}),
         created_time=optional(action.get("createdTime"), int),
+    )
+
+
+def needed(value: _T | None, what: str, checkpoint: int | None) -> _T:
+    """The protocol or the metadata of a version, which must be in its checkpoint or in later commits.
+
+    Commits before the checkpoint do not count, even if they still exist (docs/adr/0091).
+
+    Args:
+        value: What was found.
+        what: `protocol` or `metadata`.
+        checkpoint: The version of the checkpoint from which the log was read.
+
+    Raises:
+        TableUnreadable: There is none.
+    """
+    if value is not None:
+        return value
+    if checkpoint is None:
+        raise TableUnreadable(
+            f"the Delta log has no {what} action: the table was not written completely"
+        )
+    raise TableUnreadable(
+        f"the Delta log has no {what} action in its checkpoint of version {checkpoint} or in later "
+        "commits: restore the checkpoint, or remove it if the log still has all commits"
     )
 
 

@@ -11,7 +11,7 @@ from support.tables.reader_tables.folder import TableFolder
 from support.tables.reader_tables.of_histories import TABLES as HISTORIES
 from support.tables.reader_tables.of_partitions import TABLES as PARTITIONS
 from support.tables.reader_tables.of_types import TABLES as TYPES
-from support.tables.reader_tables.served import ReaderTable, Served, broken, missing
+from support.tables.reader_tables.served import ReaderTable, broken, missing
 from support.tables.reader_tables.values import rows_of
 
 _SCHEMA = pa.schema({"id": pa.int64()})
@@ -68,10 +68,9 @@ TABLES = {
     "fault-checkpoint-without-metadata": ReaderTable(
         partial(_checkpoint_without_metadata, first_commit=5), broken("no metadata action")
     ),
-    # The commits have what the checkpoint lacks.
+    # The commits before the checkpoint have what it lacks. No reader takes it from them.
     "checkpoint-without-metadata": ReaderTable(
-        partial(_checkpoint_without_metadata, first_commit=0),
-        Served(stand_ins=[str(number) for number in range(11)]),
+        partial(_checkpoint_without_metadata, first_commit=0), broken("no metadata action")
     ),
     "fault-no-log": ReaderTable(_without_log, missing()),
     FOLDER: ReaderTable(_folder_of_tables, missing()),

@@ -11,7 +11,6 @@ import anyio
 import pyarrow as pa
 
 from sluicegate.api.budget import Budget
-from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.log_files.actions import as_files
 from sluicegate.tables.delta.log_files.columns import ADD_FIELDS, STATS, STATS_STRUCT, AddColumns
@@ -49,7 +48,7 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
 
     Raises:
         ObjectMissing: A part or a sidecar no longer exists.
-        TableUnreadable: A file is damaged, or none of them has a protocol or a metadata action.
+        TableUnreadable: A file is damaged.
         StorageError: The store does not respond, or denies access.
     """
     reader = _Reader(store, root)
@@ -60,7 +59,7 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
     if sum(file.size for file in read) > _WHOLE_BYTES:
         # After decoding, the allocator still occupies a large part of the memory of the columns.
         await anyio.to_thread.run_sync(pa.default_memory_pool().release_unused)
-    return _joined(checkpoint, parts)
+    return _joined(parts)
 
 
 async def read_checkpoint_head(store: LogStore, checkpoint: Checkpoint, root: str) -> CheckpointState:
@@ -70,22 +69,15 @@ async def read_checkpoint_head(store: LogStore, checkpoint: Checkpoint, root: st
     """
     reader = _Reader(store, root, files=False)
     parts = await gather([partial(reader.read, file) for file in checkpoint.files], _PARALLEL)
-    return _joined(checkpoint, parts)
+    return _joined(parts)
 
 
-def _joined(checkpoint: Checkpoint, parts: Sequence[CheckpointState]) -> CheckpointState:
-    """The combined parts of a checkpoint, which is incomplete without a protocol or metadata."""
-    protocol = next((part.protocol for part in parts if part.protocol), None)
-    metadata = next((part.metadata for part in parts if part.metadata), None)
-    if protocol is None or metadata is None:
-        missing = "protocol" if protocol is None else "metadata"
-        raise TableUnreadable(
-            f"the Delta log's checkpoint of version {checkpoint.version} has no {missing} action"
-        )
+def _joined(parts: Sequence[CheckpointState]) -> CheckpointState:
+    """The combined parts of a checkpoint."""
     return CheckpointState(
         tuple(chunk for part in parts for chunk in part.files),
-        protocol,
-        metadata,
+        next((part.protocol for part in parts if part.protocol), None),
+        next((part.metadata for part in parts if part.metadata), None),
         tuple(sidecar for part in parts for sidecar in part.sidecars),
     )
 

@@ -19,7 +19,7 @@ from sluicegate.tables.delta.log_files.names import LogFile, Sidecar
 from sluicegate.tables.delta.log_files.paths import storage_root
 from sluicegate.tables.delta.log_files.segment import LogListing, LogSegment
 from sluicegate.tables.delta.log_files.store import cleaned_up_meanwhile
-from sluicegate.tables.delta.protocol import check_readable, check_shareable
+from sluicegate.tables.delta.protocol import check_readable, check_shareable, needed
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 _T = TypeVar("_T")
@@ -154,11 +154,12 @@ class CheckpointReading:
                 for part in parts:
                     if part.name in self._without:
                         raise TableUnreadable(f"the Delta log's {part.name} is damaged")
-                return await read(listing, segment, head, parts)
             except TableTooLarge:
                 raise
             except TableUnreadable as error:
                 failure = failure or error
+            else:
+                return await read(listing, segment, head, parts)
         raise failure or TableUnreadable(
             f"the Delta log lacks commit {listing.missing(version)}, without which "
             f"version {version} cannot be rebuilt"
@@ -196,7 +197,8 @@ async def _version(
         for file in deltas:
             actions = await read_actions(log.store, file, root, files=False)
             protocol, metadata = actions.protocol or protocol, actions.metadata or metadata
-    protocol, metadata = _present(protocol, "protocol"), _present(metadata, "metadata")
+    since = None if segment.checkpoint is None else segment.checkpoint.version
+    protocol, metadata = needed(protocol, "protocol", since), needed(metadata, "metadata", since)
     check_readable(protocol, by_catalog=table.latest_version is not None)
     check_shareable(metadata)
     all_parts = (*parts, *map(_part, deltas))
@@ -217,11 +219,3 @@ def _part(file: LogFile) -> LogPart:
 def _mark(file: LogFile) -> str:
     identity = file.e_tag or str(file.modified)
     return f"{file.name} {file.size} {identity.strip(_QUOTE)}"
-
-
-def _present(value: _T | None, what: str) -> _T:
-    if value is None:
-        raise TableUnreadable(
-            f"the Delta log has no {what} action: the table was not written completely"
-        )
-    return value
