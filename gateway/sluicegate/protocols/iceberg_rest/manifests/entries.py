@@ -31,6 +31,16 @@ _DIGITS = Context(prec=300)  # partition values have fewer
 Entry = dict[str, Any]
 
 
+def sequence_number(view: IcebergView, *, deletes: bool) -> int:
+    """The sequence number of all data files of a view, or of what is deleted from them.
+
+    Deletes apply to data files with their own number, too (Iceberg specification, "Scan Planning"), but
+    PyIceberg before 0.11 ignores them there. Data files therefore have a lower one.
+    """
+    current = snapshot_id(view.snapshot.version)
+    return current if deletes else current - 1
+
+
 def rows_by_path(files: FileSet) -> pa.Table:
     """The files, sorted: the order of a snapshot depends on how a process has read it.
 
@@ -109,11 +119,12 @@ class Entries:
             )
 
     def _entry(self, **data_file: Any) -> Entry:
+        sequence = sequence_number(self._view, deletes=data_file["content"] == _DELETES)
         return {
             "status": _EXISTING,
             "snapshot_id": self._snapshot,
-            "sequence_number": self._snapshot,
-            "file_sequence_number": self._snapshot,
+            "sequence_number": sequence,
+            "file_sequence_number": sequence,
             "data_file": data_file,
         }
 

@@ -19,7 +19,12 @@ from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (
     manifest_list_schema,
     manifest_schema,
 )
-from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, Entry, rows_by_path
+from sluicegate.protocols.iceberg_rest.manifests.entries import (
+    Entries,
+    Entry,
+    rows_by_path,
+    sequence_number,
+)
 from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
@@ -98,7 +103,7 @@ def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -
         "partition_spec_id": spec_without((), view.shape),
         "content": number % 2,
         "sequence_number": snapshot,
-        "min_sequence_number": snapshot,
+        "min_sequence_number": sequence_number(view, deletes=number % 2 == _DELETES),
         "added_snapshot_id": snapshot,
         "added_files_count": 0,
         "existing_files_count": len(entries),

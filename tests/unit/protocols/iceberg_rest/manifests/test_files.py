@@ -117,11 +117,8 @@ async def test_pyiceberg_reads_the_data_files(manifests: ManifestFiles, tmp_path
         ManifestContent.DATA,
         spec_without((), view.shape),
     )
-    assert (manifest.sequence_number, manifest.min_sequence_number, manifest.added_snapshot_id) == (
-        5,
-        5,
-        5,
-    )
+    numbers = (manifest.sequence_number, manifest.min_sequence_number, manifest.added_snapshot_id)
+    assert numbers == (5, 4, 5)
     counts = (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count)
     assert counts == (0, 2, 0)
     assert manifest.existing_rows_count == 7
@@ -129,7 +126,7 @@ async def test_pyiceberg_reads_the_data_files(manifests: ManifestFiles, tmp_path
         (each.snapshot_id, each.sequence_number, each.data_file.file_path, each.data_file.record_count,
          each.data_file.file_size_in_bytes, each.data_file.partition[0])
         for each in entries
-    ] == [(5, 5, PREFIX + "a", -1, 10, None), (5, 5, PREFIX + "b", 7, 70, 19724)]  # fmt: skip
+    ] == [(5, 4, PREFIX + "a", -1, 10, None), (5, 4, PREFIX + "b", 7, 70, 19724)]  # fmt: skip
     assert {each.data_file.content for each in entries} == {DataFileContent.DATA}
 
 
@@ -175,6 +172,20 @@ async def test_deletion_vectors_are_in_a_manifest_of_their_own(
         )
     assert places == [(PREFIX + "a", 4, 48), (PREFIX + "c", 100, 48)]
     assert [each.data_file.file_path for each in deletes] == [PREFIX + "~/vectors-0.puffin"] * 2
+
+
+async def test_data_files_are_older_than_what_is_deleted_from_them(
+    manifests: ManifestFiles, tmp_path: Path
+) -> None:
+    """PyIceberg before 0.11 ignores deletes with the sequence number of their data file."""
+    rows = [row("a", deletion_vector=VECTOR), row("b")]
+    found = await all_of(manifests, await view_of(*rows))
+    (data, files), (deletes, vectors) = by_pyiceberg(found, tmp_path)
+    assert {each.sequence_number for each in files} == {4}
+    assert {each.sequence_number for each in vectors} == {5}
+    assert (data.min_sequence_number, deletes.min_sequence_number) == (4, 5)
+    for listed, entries in ((data, files), (deletes, vectors)):
+        assert {each.file_sequence_number for each in entries} == {listed.min_sequence_number}
 
 
 async def test_several_manifests_together_have_each_file_once(
