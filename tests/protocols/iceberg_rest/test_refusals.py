@@ -44,7 +44,7 @@ def refused(answer: Answer) -> tuple[int, str]:
         (f"{TABLE}/orders?snapshots=some", 400, "BadRequestException"),
         (f"{TABLE}?pageSize=0", 400, "BadRequestException"),
         (f"{TABLE}?pageToken=forged", 400, "BadRequestException"),
-        (f"{SHARE}/namespaces/eu/views", 404, "NotFoundException"),
+        (f"{SHARE}/namespaces/asia/views", 404, "NoSuchNamespaceException"),
         ("/iceberg/v2/config", 404, "NotFoundException"),
         ("/iceberg/a%0Ab", 404, "NotFoundException"),
     ],

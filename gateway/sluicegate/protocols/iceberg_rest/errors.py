@@ -42,6 +42,7 @@ _TYPES: Mapping[type[errors.SluicegateError], str] = {
     errors.Unauthenticated: "NotAuthorizedException",
     errors.PermissionDenied: "ForbiddenException",
     errors.NotFound: "NotFoundException",
+    errors.MethodNotAllowed: "MethodNotAllowedException",
     errors.PayloadTooLarge: "BadRequestException",
     errors.TableUnreadable: "BadRequestException",
     errors.RateLimited: "SlowDownException",

@@ -25,6 +25,7 @@ from sluicegate.api import (
     Schema,
     SharedTable,
 )
+from sluicegate.api.errors import MethodNotAllowed
 from sluicegate.audit.trail import note_resource
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import JSON, NOT_STORED, json_response
@@ -32,6 +33,7 @@ from sluicegate.protocols.common.endpoint import Endpoint, Handler
 from sluicegate.protocols.common.pagination import Page, PageRequest, page
 from sluicegate.protocols.common.parameters import integer, json_object, text
 from sluicegate.protocols.common.resolver import Resolver, credentials_denied
+from sluicegate.protocols.file_links.conditions import Outcome, Validators
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import (
     NoSuchNamespace,
@@ -56,7 +58,8 @@ from sluicegate.signing.opaque_tokens import TokenSigner
 Noun = TypeVar("Noun", Schema, SharedTable)
 
 LARGEST_PAGE = 1000
-_ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_READ_METHODS = "GET, HEAD"
+_ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 # Defaults for engines: request vended credentials, or else send requests to be signed; and renew access
 # tokens as they were obtained, because there is no token exchange.
 _DEFAULTS = {f"header.{DELEGATION_HEADER}": f"{VENDED},{SIGNING}", "token-exchange-enabled": "false"}
@@ -100,7 +103,12 @@ class IcebergEndpoints:
 
     def routes(self, base: str) -> list[Route]:
         """All routes, below the path that is the catalog's `uri`."""
-        served = ((["GET"], "/v1/config", self._config), *self._served)
+        served = (
+            (["GET"], "/v1/config", self._config),
+            # Not in the list of endpoints, but clients that do not read the list send it.
+            (["GET"], addresses.VIEWS, self._list_views),
+            *self._served,
+        )
         elsewhere = Route(f"{base}/{{path:path}}", self._endpoint(self._elsewhere), methods=_ANY_METHOD)
         # Starlette's own expression takes no line feeds.
         elsewhere.path_regex = re.compile(f"^{re.escape(base)}/(?P<path>.*)$", re.DOTALL)
@@ -160,6 +168,10 @@ class IcebergEndpoints:
         identifiers = [{"namespace": [table.schema], "name": table.name} for table in offered]
         return json_response({"identifiers": identifiers, "next-page-token": shown.next_token})
 
+    async def _list_views(self, request: Request, principal: Principal) -> Response:
+        await self._requested.schema(request, principal)
+        return json_response({"identifiers": [], "next-page-token": None})
+
     async def _load_table(self, request: Request, principal: Principal) -> Response:
         if request.method == "HEAD":
             await self._ways.check(principal, await self._requested.table(request, principal))
@@ -175,7 +187,7 @@ class IcebergEndpoints:
         # A hash of the body, including credentials: a client's copy is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         headers = {**NOT_STORED, "ETag": etag}
-        if etag in request.headers.get("if-none-match", ""):
+        if Validators(etag).check(request.headers) is Outcome.NOT_MODIFIED:
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type=JSON)
 
@@ -193,6 +205,8 @@ class IcebergEndpoints:
     async def _elsewhere(self, request: Request, principal: Principal) -> Response:
         if request.method in ("GET", "HEAD"):
             raise NotFound("there is no such route in the Iceberg catalog")
+        if request.method == "OPTIONS":
+            raise MethodNotAllowed(_READ_METHODS)
         denied = PermissionDenied("the Iceberg catalog of a share is read-only")
         raise denied.decided_by("request")
 

@@ -373,3 +373,12 @@ async def test_a_flood_of_guesses_waits_or_is_turned_away_and_delays_nobody_else
     assert (await oauth.ask_well()).status_code == 200
     oauth.waits.gate.set()
     assert [(await answer).status_code for answer in first] == [401, 401]
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer expired"])
+def test_token_exchange_is_refused_with_what_to_do(authorization: str | None) -> None:
+    """Clients of Iceberg catalogs try it to renew a token, without the credentials of a client."""
+    form = {"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": "old"}
+    with pytest.raises(OAuthError, match="set token-exchange-enabled to false") as refused:
+        TokenRequest.parse(FORM, authorization, urlencode(form).encode())
+    assert (refused.value.code, refused.value.status) == ("unsupported_grant_type", 400)

@@ -13,6 +13,7 @@ from support.gateways.in_memory import Restricted, by_name
 
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Unavailable
+from sluicegate.http.compression.middleware import Compression
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
 from sluicegate.protocols.iceberg_rest.listed import ListedTables
 from sluicegate.protocols.iceberg_rest.requested import Requested
@@ -180,6 +181,27 @@ async def test_an_etag_is_of_the_metadata_and_the_credentials(catalog: Catalog) 
     assert (same.status, same.body, same.headers["etag"]) == (304, b"", plain.headers["etag"])
 
 
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [("*", 304), ("W/{etag}", 304), ('"x{bare}"', 200), ("{bare}", 200), ("", 200)],
+)
+async def test_only_entire_tags_match(catalog: Catalog, condition: str, status: int) -> None:
+    etag = (await catalog.get(ORDERS)).headers["etag"]
+    sent = condition.format(etag=etag, bare=etag.strip('"'))
+    assert (await catalog.get(ORDERS, KNOWN | {"if-none-match": sent})).status == status
+
+
+async def test_a_large_load_is_compressed(catalog: Catalog) -> None:
+    properties = {str(number): "x" for number in range(1000)}
+    await catalog.iceberg.put("orders", {**METADATA, "properties": properties})
+    app, path = Compression(catalog.app), f"/base{ORDERS}"
+    plain = await ask(app, path, KNOWN)
+    packed = await ask(app, path, KNOWN | {"accept-encoding": "gzip"})
+    assert (packed.headers["content-encoding"], packed.body) == ("gzip", plain.body)
+    again = await ask(app, path, KNOWN | {"if-none-match": packed.headers["etag"]})
+    assert again.status == 304
+
+
 async def test_policies_can_deny_credentials_but_not_metadata() -> None:
     made = IcebergInMemory(policies=(Restricted(),))
     await made.put("orders")
@@ -231,7 +253,8 @@ async def test_reports_are_accepted_up_to_a_limit(catalog: Catalog, body: bytes,
         (f"{TABLES}?pageSize=0", 400, "BadRequestException"),
         (f"{TABLES}?pageSize=many", 400, "BadRequestException"),
         (f"{TABLES}?pageToken=forged", 400, "BadRequestException"),
-        (f"{NAMESPACES}/eu/views", 404, "NotFoundException"),
+        (f"{NAMESPACES}/asia/views", 404, "NoSuchNamespaceException"),
+        (f"{NAMESPACES}/eu/views/report", 404, "NotFoundException"),
         ("/v2/config", 404, "NotFoundException"),
         ("/a%0Ab", 404, "NotFoundException"),
     ],
@@ -250,7 +273,19 @@ async def test_writes_are_forbidden(catalog: Catalog, method: str, path: str) ->
 
 
 async def test_head_of_an_unknown_path_is_not_a_write(catalog: Catalog) -> None:
-    assert (await catalog.get(f"{NAMESPACES}/eu/views", method="HEAD")).status == 404
+    assert (await catalog.get(f"{NAMESPACES}/eu/views/report", method="HEAD")).status == 404
+
+
+async def test_a_schema_has_no_views(catalog: Catalog) -> None:
+    listed = await catalog.json(f"{NAMESPACES}/eu/views")
+    assert listed == {"identifiers": [], "next-page-token": None}
+
+
+@pytest.mark.parametrize("path", ["/v1/config", ORDERS, f"{NAMESPACES}/eu/views", "/v1/any"])
+async def test_options_are_refused_in_the_catalogs_format(catalog: Catalog, path: str) -> None:
+    answer = await catalog.get(path, method="OPTIONS")
+    assert refused(answer) == (405, "MethodNotAllowedException")
+    assert answer.headers["allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("path", ["/v1/config?warehouse=sales", ORDERS, "/v1/any"])

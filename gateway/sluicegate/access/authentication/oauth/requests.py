@@ -16,6 +16,8 @@ SCOPES = (SCOPE, "catalog")
 """All scopes, which are equivalent. Clients of Iceberg catalogs request the second by default."""
 
 _GRANT_TYPE = "client_credentials"
+# Clients of Iceberg catalogs renew tokens by it, with the old token instead of a client's credentials.
+_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _RULES: Mapping[int, str] = {400: "request", 401: "authentication", 429: "limit"}
 _MAX_FIELDS = 32
 
@@ -76,8 +78,14 @@ class TokenRequest:
             OAuthError: The request is malformed, or for an unsupported grant type or scope.
         """
         form = _form(content_type, body)
-        client_id, client_secret = _credentials(authorization, form)
         grant_type = form.get("grant_type")
+        if grant_type == _EXCHANGE:
+            raise OAuthError(
+                "unsupported_grant_type",
+                "token exchange is not supported: set token-exchange-enabled to false, so that the "
+                f"client requests new tokens with its credentials (grant_type {_GRANT_TYPE})",
+            )
+        client_id, client_secret = _credentials(authorization, form)
         if grant_type is None:
             raise OAuthError("invalid_request", "grant_type is missing")
         if grant_type != _GRANT_TYPE:

@@ -51,6 +51,9 @@ def paths() -> dict[str, Schema]:
             "namespace",
             get=get("icebergListTables", "listTables", "IcebergTables", *_paged()),
         ),
+        f"{NAMESPACE}/views": item(
+            "share", "namespace", get=get("icebergListViews", "listViews", "IcebergTables")
+        ),
         TABLE: item(
             *("share", "namespace", "table"),
             get=_load(),
