@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.exceptions import SignError
 from pyiceberg.table import Table
 
 from sluicegate.protocols.iceberg_rest.view import snapshot_id, version_of
@@ -48,11 +47,8 @@ class IcebergReading:
             FileNotFoundError: Its files no longer exist.
         """
         scan = self._table.scan(snapshot_id=snapshot_id(version))
-        try:
-            # Unlike `to_arrow`, it can join texts of writers that use different Arrow types.
-            return scan.to_arrow_batch_reader().read_all()
-        except SignError as error:  # of a listing, which it requests if a file does not exist
-            raise FileNotFoundError from error
+        # Unlike `to_arrow`, it can join texts of writers that use different Arrow types.
+        return scan.to_arrow_batch_reader().read_all()
 
 
 @cache

@@ -16,7 +16,7 @@ from support.gateways.memory_instances import LAKE
 from sluicegate.api import CatalogTable, Policy, Principal, Schema, Share, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
-from sluicegate.protocols.iceberg_rest.loading import TableLoader
+from sluicegate.protocols.iceberg_rest.loading import LoadRequest, TableLoader
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
 from sluicegate.protocols.iceberg_rest.ways import TableWays
 from sluicegate.tables.delta import DeltaFormat
@@ -65,12 +65,11 @@ class StandInFiles:
         principal: Principal,
         shared: SharedTable,
         source: CatalogTable,
-        *,
-        latest_only: bool,
+        request: LoadRequest,
     ) -> dict[str, Any]:
         """A table."""
         await self.check(principal, shared, source)
-        snapshots = "latest" if latest_only else "all"
+        snapshots = "latest" if request.referenced_only else "all"
         return {"metadata": {"format-version": 2}, "config": {"by": "file", "snapshots": snapshots}}
 
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:

@@ -22,6 +22,7 @@ from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, missing_is
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles, of_references
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.vending import Vending
 from sluicegate.vending.iceberg_format import iceberg_config, refresh_config
 
@@ -39,15 +40,17 @@ class LoadRequest:
         with_credentials: Whether temporary credentials are requested.
         referenced_only: Whether only snapshots that a branch or tag references are requested.
         with_signing: Whether the client can send its requests to be signed.
+        dialect: What the client can read.
     """
 
     with_credentials: bool
     referenced_only: bool
     with_signing: bool = False
+    dialect: Dialect = Dialect.STANDARD
 
     @classmethod
     def parse(cls, headers: Mapping[str, str], query: Mapping[str, str]) -> Self:
-        """Parse `X-Iceberg-Access-Delegation` and `snapshots`.
+        """Parse `X-Iceberg-Access-Delegation`, `User-Agent` and `snapshots`.
 
         Raises:
             InvalidRequest: An unknown set of snapshots is requested.
@@ -56,7 +59,7 @@ class LoadRequest:
         snapshots = query.get("snapshots") or "all"
         if snapshots not in _SNAPSHOTS:
             raise InvalidRequest(f"snapshots must be {' or '.join(_SNAPSHOTS)}")
-        return cls(VENDED in ways, snapshots == "refs", SIGNING in ways)
+        return cls(VENDED in ways, snapshots == "refs", SIGNING in ways, Dialect.of(headers))
 
 
 class TableLoader:

@@ -34,8 +34,7 @@ class FileLoads(Protocol):
         principal: Principal,
         shared: SharedTable,
         source: CatalogTable,
-        *,
-        latest_only: bool,
+        request: LoadRequest,
     ) -> dict[str, Any]:
         """A LoadTableResult."""
 
@@ -79,8 +78,7 @@ class TableWays:
         source = await self._locate(shared)
         if self.by_credentials(shared, source, request):
             return await self._loader.load(principal, shared, request)
-        files, latest_only = await self._files(), request.referenced_only
-        return await files.load(principal, shared, source, latest_only=latest_only)
+        return await (await self._files()).load(principal, shared, source, request)
 
     async def check(self, principal: Principal, shared: SharedTable) -> None:
         """Check that the table can be loaded; raises as `load` does."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from sluicegate.tables.iceberg.file_names import Names, add_names
 from sluicegate.tables.iceberg.shape import (
     FIRST_HIDDEN_ID,
     Field,
@@ -55,6 +56,7 @@ def table_metadata(
     location: str,
     specs: Sequence[Mapping[str, Any]],
     snapshots: Sequence[ListedSnapshot],
+    file_names: Sequence[Names] = (),
 ) -> bytes:
     """Table metadata as JSON.
 
@@ -65,6 +67,7 @@ def table_metadata(
         location: The table's location for clients.
         specs: The partition specs of all snapshots, of which the first one is the default.
         snapshots: At least one, in the order of their ids. The last one is the current one.
+        file_names: Names in data files that have no field ids.
     """
     current = snapshots[-1]
     schemas = _Schemas()
@@ -89,7 +92,7 @@ def table_metadata(
         ),
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": _properties(schemas.known, current.shape.hidden),
+        "properties": _properties(schemas.known, current.shape.hidden, file_names),
         "current-snapshot-id": current.id,
         "refs": {"main": {"snapshot-id": current.id, "type": "branch"}},
         "snapshots": list(_snapshots(listed, format_version)),
@@ -144,7 +147,9 @@ class _Schemas:
         return found
 
 
-def _properties(schemas: Sequence[Struct], hidden: Sequence[str]) -> dict[str, str]:
+def _properties(
+    schemas: Sequence[Struct], hidden: Sequence[str], file_names: Sequence[Names]
+) -> dict[str, str]:
     mapping = name_mapping(schemas)
     # PyIceberg reads files with a column without an id by names, and fails if the mapping lacks one.
     mapped = {name for each in mapping for name in each["names"]}
@@ -153,6 +158,7 @@ def _properties(schemas: Sequence[Struct], hidden: Sequence[str]) -> dict[str, s
         for id_, name in enumerate(hidden, FIRST_HIDDEN_ID)
         if name not in mapped
     ]
+    add_names(mapping, file_names, {each.id for schema in schemas for each in fields_of(schema)})
     properties = {_NAME_MAPPING: orjson.dumps(mapping).decode()}
     if any(each.type in _TIMESTAMPS for schema in schemas for each in fields_of(schema)):
         properties[_VECTORIZED] = "false"

@@ -13,6 +13,7 @@ from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.derived_files.links import DerivedLinks
 from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
+from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames
 from sluicegate.protocols.iceberg_rest.by_file.generation import Generator
 from sluicegate.protocols.iceberg_rest.by_file.listed_versions import ListedVersions
 from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
@@ -81,7 +82,8 @@ def file_by_file(
         return paths.of_view(table.principal, table.shared, table.source, version, issued_at)
 
     shapes = Shapes(store)
-    metadata = MetadataFile(ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots))
+    versions = ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots)
+    metadata = MetadataFile(versions, FileNames(instances))
     viewer = IcebergViewer(
         resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=indexes
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
+import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +20,8 @@ from sluicegate.protocols.iceberg_rest.file_access.client_config import signing_
 from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import GeneratedFileEndpoint
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import METADATA
 from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
+from sluicegate.protocols.iceberg_rest.loading import LoadRequest
+from sluicegate.protocols.iceberg_rest.manifests.checks import check_manifests
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
@@ -73,8 +76,7 @@ class FileByFile:
         principal: Principal,
         shared: SharedTable,
         source: CatalogTable,
-        *,
-        latest_only: bool = False,
+        request: LoadRequest,
     ) -> dict[str, Any]:
         """A LoadTableResult with metadata that is made from the latest version.
 
@@ -82,14 +84,17 @@ class FileByFile:
             principal: The recipient.
             shared: The table.
             source: Its location.
-            latest_only: List only the latest snapshot, even if the history is shared.
+            request: Whether only the latest snapshot is requested, and what the client can read.
 
         Raises:
             NoSuchTable: The version cannot be expressed as an Iceberg table; the message says why.
             TableUnreadable: The table's metadata is damaged.
+            UnsupportedOperation: The client cannot read a part of the table.
             Unavailable: The store does not respond.
         """
         view = await self._viewer.latest(principal, shared, source)
+        if request.dialect is Dialect.PYICEBERG:  # it usually plans by itself, from manifests
+            await anyio.to_thread.run_sync(check_manifests, view)
         [location] = view.paths.of([METADATA])
         config = signing_config(
             catalog_uri=self._catalog_uri,
@@ -97,7 +102,7 @@ class FileByFile:
             store_endpoint=self._store_endpoint,
             server_planning=True,
         )
-        metadata = await self._metadata.content(view, latest_only=latest_only)
+        metadata = await self._metadata.content(view, latest_only=request.referenced_only)
         return {
             "metadata-location": location,
             "metadata": orjson.Fragment(metadata),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +24,9 @@ from sluicegate.tables.iceberg.vector_blobs import FIRST, FRAME, INLINE, Vector,
 from sluicegate.tables.snapshot import FileSet
 
 # Clients that need these files read all of a file, and its vectors are in memory at once.
-_FILE_VECTORS = 256
+FILE_VECTORS: Final = 256
+"""The most vectors of a file."""
+
 _FILE_BYTES = 8 << 20
 _LARGEST_VECTOR = 32 << 20
 
@@ -40,13 +43,14 @@ class VectorLayout:
         files: The files of the view.
         stored: Whether generated files contain the vectors that the table has in its own files, too.
             Other vectors have the same places, with and without them.
+        per_file: The most vectors of a file.
 
     Raises:
         TableUnreadable: A descriptor is malformed, or a data file has two vectors.
         UnsupportedOperation: A vector is too large for a generated file.
     """
 
-    def __init__(self, files: FileSet, *, stored: bool) -> None:
+    def __init__(self, files: FileSet, *, stored: bool, per_file: int = FILE_VECTORS) -> None:
         self._vectors = files.table.column("deletion_vector")
         self._texts = pc.struct_field(self._vectors, "pathOrInlineDv")
         self._own_offsets = pc.struct_field(self._vectors, "offset")
@@ -56,7 +60,7 @@ class VectorLayout:
         self._places = {path: place for place, path in enumerate(self._paths)}
         kinds = order.column("kind").to_pylist()
         self._blob_sizes = array("q", order.column("size").to_pylist())
-        self._starts, self._offsets = _places(kinds, self._blob_sizes)
+        self._starts, self._offsets = _places(kinds, self._blob_sizes, per_file)
         self._file_sizes: dict[int, int] = {}
 
     def place(self, path: str, vector: Vector) -> tuple[int, int]:
@@ -118,14 +122,29 @@ def described(members: Sequence[tuple[str, Vector]], paths: ViewPaths) -> list[P
     ]
 
 
+def check_sizes(files: FileSet) -> None:
+    """Check that the vectors of a view are small enough for generated files.
+
+    Raises:
+        TableUnreadable: The descriptor of one has no valid size.
+        UnsupportedOperation: One is too large.
+    """
+    vectors = files.table.column("deletion_vector")
+    _sizes(vectors, _rows(files, vectors))
+
+
+def _rows(files: FileSet, vectors: pa.ChunkedArray) -> pa.Array:
+    """The rows of live files that have vectors."""
+    present = vectors.is_valid()
+    return pc.indices_nonzero(present if files.live is None else pc.and_(present, files.live))
+
+
 def _in_order(files: FileSet, *, stored: bool) -> pa.Table:
     """The vectors of a layout: path, row in `files.table`, kind (in its order) and size of the blob."""
     vectors = files.table.column("deletion_vector")
-    present = vectors.is_valid()
-    rows = pc.indices_nonzero(present if files.live is None else pc.and_(present, files.live))
+    rows = _rows(files, vectors)
     kinds = pc.index_in(pc.struct_field(vectors, "storageType").take(rows), value_set=_KINDS)
-    sizes = pc.struct_field(vectors, "sizeInBytes").take(rows).fill_null(-1).cast(pa.int64())
-    _check_sizes(sizes)
+    sizes = _sizes(vectors, rows)
     table = pa.table(
         {
             "path": files.table.column("path").take(rows),
@@ -144,9 +163,11 @@ def _in_order(files: FileSet, *, stored: bool) -> pa.Table:
     return table.take(order).combine_chunks()
 
 
-def _check_sizes(sizes: pa.ChunkedArray) -> None:
+def _sizes(vectors: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+    """Bytes of vectors without the frame of their blobs; raises as `check_sizes`."""
+    sizes = pc.struct_field(vectors, "sizeInBytes").take(rows).fill_null(-1).cast(pa.int64())
     if not len(sizes):
-        return
+        return sizes
     least, most = pc.min_max(sizes).as_py().values()
     if least < 0:
         raise TableUnreadable("the table contains a malformed deletion vector", detail="sizeInBytes")
@@ -155,14 +176,15 @@ def _check_sizes(sizes: pa.ChunkedArray) -> None:
             f"the table contains a deletion vector of {most} bytes, and this client can read at most "
             f"{_LARGEST_VECTOR}: use another protocol, or let the provider rewrite the data file"
         )
+    return sizes
 
 
-def _places(kinds: Sequence[int], sizes: Sequence[int]) -> tuple[array[int], array[int]]:
+def _places(kinds: Sequence[int], sizes: Sequence[int], per_file: int) -> tuple[array[int], array[int]]:
     """The first row of each file, and the offset of each row's blob in its file."""
     starts, offsets = array("q"), array("q")
     kind, count, offset = -1, 0, HEAD
     for row, (its_kind, size) in enumerate(zip(kinds, sizes, strict=True)):
-        full = count == _FILE_VECTORS or offset + size > _FILE_BYTES
+        full = count == per_file or offset + size > _FILE_BYTES
         if full or its_kind != kind:
             starts.append(row)
             kind, count, offset = its_kind, 0, HEAD

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -10,11 +9,11 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from sluicegate.api import ConfigurationError, ObjectDirectory, UnsupportedOperation
+from sluicegate.api import ObjectDirectory
 from sluicegate.api.errors import NotFound, ObjectMissing, StorageError, TableUnreadable
 from sluicegate.plugins import Instances
-from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.iceberg_rest.table_files import TableFiles, is_beyond_the_end
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.iceberg.vector_blobs import INLINE, Vector
@@ -24,9 +23,6 @@ from sluicegate.telemetry import span
 
 _REQUESTS = 8  # concurrent ones
 _GAP = 16 << 10  # bytes between vectors that are read rather than requested apart
-_BEYOND_THE_END = re.compile(
-    r"invalid range|range was invalid|invalidrange|status(?: code)?:? 416\b", re.IGNORECASE
-)
 
 
 class VectorSources:
@@ -38,9 +34,8 @@ class VectorSources:
     """
 
     def __init__(self, instances: Instances, reader: TableReader) -> None:
-        self._instances = instances
+        self._files = TableFiles(instances)
         self._reader = reader
-        self._reach = LocationPolicy(instances)
 
     async def blobs(self, table: OpenTable, vectors: Sequence[Vector]) -> list[bytes]:
         """The blob of each vector. The caller limits their number and sizes.
@@ -57,9 +52,9 @@ class VectorSources:
                 by_file.setdefault(vector.location(root), []).append(index)
         # Decoding takes a second for the largest file.
         found = await anyio.to_thread.run_sync(_inline, vectors)
-        self._reach.check(table.source, by_file)
+        self._files.check(table, by_file)
         jobs = [
-            partial(self._read, await self._opened(table, location), location, vectors, wanted)
+            partial(self._read, await self._files.opened(table, location), location, vectors, wanted)
             for location, rows in by_file.items()
             for wanted in _neighbours(vectors, rows)
         ]
@@ -69,22 +64,6 @@ class VectorSources:
             if vector.kind == DERIVED:
                 found[index] = await self._derived(table, vector)
         return [found[index] for index in range(len(vectors))]
-
-    async def _opened(self, table: OpenTable, location: str) -> tuple[ObjectDirectory, str]:
-        """The directory that a file is read from, and the file's name in it."""
-        canonical = self._instances.canonical(location)
-        root = self._instances.canonical(table.source.location).rstrip("/") + "/"
-        if canonical.startswith(root):
-            return table.directory, canonical.removeprefix(root)
-        try:
-            canonical, storage = self._instances.storage_for(location)
-        except ConfigurationError as error:
-            raise UnsupportedOperation(
-                "the table has files outside the storage that this gateway is allowed to share",
-                detail=error.message,
-            ) from error
-        directory, _, name = canonical.rpartition("/")
-        return await storage.open(directory, None), name
 
     async def _read(
         self,
@@ -147,7 +126,7 @@ def _vector_errors(location: str) -> Iterator[None]:
             "a deletion vector of the table is missing", detail=error.detail
         ) from error
     except StorageError as error:
-        if not _BEYOND_THE_END.search(error.detail or ""):
+        if not is_beyond_the_end(error):
             raise
         raise TableUnreadable(
             "a deletion vector of the table is damaged", detail=error.detail

@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sluicegate.access.grants import Grants
-from sluicegate.api import NotFound, Principal, SharedTable
+from sluicegate.api import InvalidRequest, NotFound, Principal, SharedTable, TableUnreadable
 from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.http.responses import log_error
 from sluicegate.protocols.common.iceberg_eligibility import check_urls
 from sluicegate.protocols.common.link_recipient import link_recipient
 from sluicegate.protocols.common.resolver import Resolver
@@ -25,6 +26,7 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
     GeneratedLink,
     link_keys,
 )
+from sluicegate.protocols.iceberg_rest.file_access.store_errors import REFUSED, store_error
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.telemetry import name_recipient
@@ -66,11 +68,11 @@ class GeneratedFileEndpoint:
         self._clock = clock
 
     async def fetch(self, request: Request) -> Response:
-        """The file of a link.
+        """The file of a link, or why there is none.
 
         Raises:
             PermissionDenied: The link is not valid, or the recipient no longer has access.
-            NotFound: The table or the file no longer exists.
+            Unavailable: The file cannot be made now.
             RateLimited: The recipient has sent too many requests.
         """
         path = request.path_params["link"]
@@ -84,7 +86,11 @@ class GeneratedFileEndpoint:
         name_recipient(principal.name)
         if slots is not None:
             slots.name(principal.id)
-        file = await self._file(principal, link)
+        try:
+            file = await self._file(principal, link)
+        except (InvalidRequest, NotFound, TableUnreadable) as error:
+            log_error(error)
+            return store_error(REFUSED, error.message, error.status, request.method)
         validators = Validators(f'"{file.digest}"')
         return respond_bytes(file.content, validators, request.method, request.headers)
 

@@ -78,6 +78,21 @@ class SignRequest:
         return cls(key, ObjectRequest("HEAD" if method == "HEAD" else "GET", headers))
 
 
+def is_listing(body: Mapping[str, Any], endpoint: str) -> bool:
+    """Whether a request lists the clients' bucket.
+
+    s3fs sends one after a file was not found, and shows only that it could not be signed.
+
+    Args:
+        body: A RemoteSignRequest.
+        endpoint: See `store_endpoint`.
+    """
+    method, uri = body.get("method"), body.get("uri")
+    start = f"{endpoint}/{BUCKET}"
+    listings = (f"{start}?list-type=2&", f"{start}/?list-type=2&")
+    return method == "GET" and isinstance(uri, str) and uri.startswith(listings)
+
+
 def _key(uri: str, endpoint: str, operation: str) -> str:
     address, mark, query = uri.partition("?")
     start = f"{endpoint}/{BUCKET}/"

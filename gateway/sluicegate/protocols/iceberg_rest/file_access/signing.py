@@ -16,9 +16,11 @@ from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths, ProvenFile
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import is_generated
+from sluicegate.protocols.iceberg_rest.file_access.object_keys import BUCKET
 from sluicegate.protocols.iceberg_rest.file_access.recent_records import RecentRecords
-from sluicegate.protocols.iceberg_rest.file_access.sign_request import SignRequest
+from sluicegate.protocols.iceberg_rest.file_access.sign_request import SignRequest, is_listing
 from sluicegate.protocols.iceberg_rest.file_access.signed_files import SignedFiles
+from sluicegate.protocols.iceberg_rest.file_access.store_route import LISTING
 from sluicegate.protocols.presigning.signer import Signer
 
 # Java clients use a signature that is `private`, and nothing else, again for 30 seconds. The rest is
@@ -91,6 +93,8 @@ class RequestSigner:
             StorageError: The store cannot sign now.
             RateLimited: The recipient would get more than it is allowed to get in a day.
         """
+        if is_listing(body, self._endpoint):  # answered with the reason why there is none
+            return SignedRequest(f"{self._endpoint}/{BUCKET}/{LISTING}", reusable=False)
         request = SignRequest.parse(body, self._endpoint)
         file = self._paths.verify(table.principal, table.shared, table.source, request.key)
         if (

@@ -10,8 +10,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sluicegate.api import PermissionDenied
+from sluicegate.protocols.iceberg_rest.file_access.object_keys import BUCKET
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
+from sluicegate.protocols.iceberg_rest.file_access.store_errors import MISSING, store_error
 
+LISTING: Final = "~listing"
+"""The key that stands for a listing, which clients request if a file does not exist."""
+
+_MISSING_FILE = (
+    "a file of the table does not exist in its storage: load the table again, and if the file is still "
+    "missing, the table's provider must restore it (files of a shared table cannot be listed)"
+)
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -24,6 +33,8 @@ def store_route() -> Route:
 
 
 async def _refuse(request: Request) -> Response:
+    if request.url.path == f"{ENDPOINT_PATH}/{BUCKET}/{LISTING}":
+        return store_error(MISSING, _MISSING_FILE, 404)
     raise PermissionDenied(
         "this address is not an object store: your client did not use remote signing "
         "(s3.remote-signing-enabled for Java, s3.signer for PyIceberg with FsspecFileIO)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
@@ -99,6 +99,11 @@ class Entries:
             )
 
     def of_vectors(self, files: pa.Table, blobs: Sequence[VectorBlob | None]) -> Iterator[Entry]:
+    def check_partitions(self, texts_: Iterable[str]) -> None:
+        """Check that the entries of data files in these partitions can be made; raises as `of_data`."""
+        for text in texts_:
+            self._partition(text)
+
         """The entries of the deletion vectors of data files, of which some can have none."""
         data_files = self._view.paths.of(texts(files.column("path")))
         partitions = texts(files.column("partition_values"))

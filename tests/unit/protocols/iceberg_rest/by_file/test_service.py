@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -19,13 +20,15 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.iceberg_views import iceberg_shape
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 
-from sluicegate.api import PermissionDenied
+from sluicegate.api import PermissionDenied, UnsupportedOperation
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.by_file import pipeline
 from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.loading import LoadRequest
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.versions import DescribedVersion
 
@@ -33,6 +36,7 @@ BY_DAY = table_metadata([schema_field("id", "long"), schema_field("day", "string
 ROWS = [file(f"{day}.parquet", partition_values=f'{{"day":"{day}"}}') for day in "ab"]
 ORDERS = shared_table(partition_filter="day = 'a'")
 BEARER: dict[str, str] = {}
+SIGNING = LoadRequest(with_credentials=False, referenced_only=False, with_signing=True)
 
 
 class KnownShapes:
@@ -66,9 +70,11 @@ def service(gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch) -> FileByFi
     )
 
 
-async def loaded(service: FileByFile, gateway: MemoryGateway) -> dict[str, Any]:
+async def loaded(
+    service: FileByFile, gateway: MemoryGateway, request: LoadRequest = SIGNING
+) -> dict[str, Any]:
     """What a client gets when it loads the table."""
-    made = await service.load(ACME, ORDERS, gateway.catalog["orders"])
+    made = await service.load(ACME, ORDERS, gateway.catalog["orders"], request)
     answer: dict[str, Any] = orjson.loads(orjson.dumps(made))
     return answer
 
@@ -101,6 +107,17 @@ async def test_a_load_has_the_current_snapshot_and_says_where_requests_are_signe
     endpoint = "v1/shares/sales/namespaces/eu/tables/orders/sign"
     assert answer["config"]["signer.endpoint"] == endpoint
     assert "lake" not in orjson.dumps(answer).decode()  # the real location is not shown
+
+
+async def test_a_client_that_plans_by_itself_is_refused_what_its_manifests_cannot_express(
+    service: FileByFile, gateway: MemoryGateway
+) -> None:
+    by_number = table_metadata([schema_field("id", "long"), schema_field("day", "long")], ["day"])
+    made = snapshot(*ROWS, version=3, metadata=by_number)
+    gateway.format.versions = [*gateway.format.versions, made]
+    assert (await loaded(service, gateway))["metadata"]["current-snapshot-id"] == 4
+    with pytest.raises(UnsupportedOperation, match="has a partition whose value of 'day'"):
+        await loaded(service, gateway, replace(SIGNING, dialect=Dialect.PYICEBERG))
 
 
 async def test_a_plan_names_the_shared_files_whose_requests_are_signed(

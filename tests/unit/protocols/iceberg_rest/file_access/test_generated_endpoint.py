@@ -175,6 +175,19 @@ async def test_a_file_that_the_view_does_not_have_is_not_found(
     assert (await fetch(gateway, views, link(manifest_name(9)))).status_code == 404
 
 
+async def test_the_size_of_a_file_that_cannot_be_made_is_that_of_the_reason(
+    gateway: MemoryGateway, views: Views
+) -> None:
+    """Readers look up the size first, by a request whose response has no body."""
+    url = link(manifest_name(9))
+    probe = await fetch(gateway, views, url, "HEAD")
+    read = await fetch(gateway, views, url, headers={"range": "bytes=0-4"})
+    reason = "<Message>the table's snapshot has no such file</Message>"
+    assert (probe.status_code, read.status_code) == (200, 404)
+    assert reason in read.text
+    assert probe.headers["content-length"] == str(len(read.content))
+
+
 async def test_forged_and_expired_links_are_denied(gateway: MemoryGateway, views: Views) -> None:
     url = link()
     other = link(manifest_name(0)).partition("?")[0] + "?" + url.partition("?")[2]
@@ -254,6 +267,12 @@ async def test_a_recipient_does_not_delay_others(gateway: MemoryGateway, views: 
     await files.aclose()
     ended = await asyncio.gather(*greedy, return_exceptions=True)
     assert all(isinstance(each, BaseException) for each in ended)
+
+
+async def test_a_listing_says_that_a_file_is_missing() -> None:
+    response = await send([store_route()], "GET", "/iceberg-files/sluicegate/~listing", recipient=None)
+    assert response.status_code == 404
+    assert "<Code>NoSuchKey</Code><Message>a file of the table does not exist" in response.text
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])

@@ -252,3 +252,15 @@ async def test_signatures_of_a_minute_are_one_entry_of_the_ledger(gateway: Memor
     assert [entry.files for entry in gateway.ledger.noted[4:]] == [1, 1]
     assert len({entry.id for entry in gateway.ledger.noted}) == 3
     assert gateway.ledger.noted[5].address == "192.0.2.9"
+
+
+async def test_a_listing_gets_an_address_that_says_that_a_file_is_missing(
+    gateway: MemoryGateway, storage: MethodStorage
+) -> None:
+    """s3fs lists the files below a path that was not found."""
+    table = await gateway.open(shared_table())
+    uri = f"{ENDPOINT}/sluicegate?list-type=2&prefix=7-1000-proof%2Fpart.parquet%2F&delimiter=%2F"
+    body = {"region": "us-east-1", "uri": uri, "method": "GET", "headers": {}}
+    signed = await signer(gateway).sign(table, body)
+    assert (signed.uri, signed.reusable) == (f"{ENDPOINT}/sluicegate/~listing", False)
+    assert storage.requests == []
