@@ -145,4 +145,5 @@ def loaded(profile: dict[str, str], name: str, planning: dict[str, str]) -> Tabl
         token=profile["bearerToken"],
         **planning,
     )
-    return share.load_table(("delta", name))
+    table: Table = share.load_table(("delta", name))
+    return table

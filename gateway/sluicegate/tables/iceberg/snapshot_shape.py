@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.features import VECTORS, needs_of
@@ -29,7 +29,14 @@ _HIDDEN_BY_PROPERTY = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
-_EXPRESSIBLE = {VECTORS, "columnMapping", "timestampNtz", "typeWidening", "typeWidening-preview"}
+_FIRST_WITH_VECTORS = 3
+_EXPRESSIBLE = {
+    VECTORS,
+    "columnMapping",
+    "timestampNtz",
+    "typeWidening",
+    "typeWidening-preview",
+}
 
 
 def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
@@ -55,9 +62,18 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
         schema=schema,
         partition_fields=tuple(_partition_fields(version.metadata, schema)),
         last_column_id=max((each.id for each in fields_of(schema)), default=0),
-        format_version=3 if VECTORS in required else 2,
+        format_version=3 if _needs_version_3(version, required) else 2,
         hidden=tuple(_hidden(version.metadata, schema)),
     )
+
+
+def _needs_version_3(version: DescribedVersion, required: Collection[str]) -> bool:
+    """Whether the table has vectors in its own format.
+
+    Deletes of earlier format versions are read by more clients as what they are.
+    """
+    own = version.metadata.iceberg_version
+    return VECTORS in required and (own is None or own >= _FIRST_WITH_VECTORS)
 
 
 def _hidden(metadata: TableMetadata, schema: Struct) -> Iterator[str]:

@@ -30,6 +30,7 @@ FIRST: Final = 1
 INLINE: Final = "i"
 """The `storageType` of vectors that the descriptor contains."""
 
+_BEFORE = _AFTER = FRAME // 2
 _COUNT = struct.Struct(">I")
 _MAGIC = struct.pack("<I", 1681511377)
 _SMALLEST = 12  # bytes: magic number, and the number of bitmaps
@@ -117,6 +118,10 @@ class Vector:
         except ValueError:
             raise _malformed("an inline vector is not Z85") from None
         return self.checked(b"%b%b%b" % (_COUNT.pack(size), payload, _COUNT.pack(zlib.crc32(payload))))
+
+    def payload(self, blob: bytes) -> bytes:
+        """The vector in its blob."""
+        return blob[_BEFORE:-_AFTER]
 
     def checked(self, blob: bytes) -> bytes:
         """The blob, if it is intact.

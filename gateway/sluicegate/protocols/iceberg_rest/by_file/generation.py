@@ -19,12 +19,12 @@ _Make = Callable[[IcebergView, int], Awaitable[bytes]]
 
 
 class Generator:
-    """Generates metadata, manifest lists, manifests and deletion vectors.
+    """Generates metadata, manifest lists, manifests, deletion vectors and position delete files.
 
     Args:
         metadata: Generates metadata.
         manifests: Generates manifest lists and manifests.
-        vectors: Generates files of deletion vectors.
+        vectors: Generates files of deletion vectors, and position delete files.
     """
 
     def __init__(self, metadata: MetadataFile, manifests: ManifestFiles, vectors: VectorFiles) -> None:
@@ -33,6 +33,7 @@ class Generator:
         self._makers: Mapping[str, _Make] = {
             "manifest": manifests.manifest,
             "vectors": vectors.content,
+            "deletes": vectors.positions,
         }
 
     async def generate(self, view: IcebergView, name: str) -> bytes:

@@ -21,6 +21,10 @@ from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
 from sluicegate.protocols.iceberg_rest.deletion_vectors.planned import PuffinVectors, StoredVectors
+from sluicegate.protocols.iceberg_rest.deletion_vectors.position_files import (
+    ByFormatVersion,
+    PositionFiles,
+)
 from sluicegate.protocols.iceberg_rest.deletion_vectors.sources import VectorSources
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
 from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import GeneratedFileEndpoint
@@ -87,9 +91,10 @@ def file_by_file(
     viewer = IcebergViewer(
         resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=indexes
     )
-    puffin = PuffinVectors()  # which all clients can read
+    positions = PositionFiles()
+    puffin = ByFormatVersion(PuffinVectors(), positions)  # which all clients can read
     blobs: dict[Dialect, VectorBlobs] = {
-        Dialect.STANDARD: StoredVectors(),
+        Dialect.STANDARD: ByFormatVersion(StoredVectors(), positions),
         Dialect.PYICEBERG: puffin,
     }
     vectors = VectorFiles(VectorSources(instances, reader))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
 
-from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import VectorLayout
+from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import FILE_VECTORS, VectorLayout
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import vectors_name
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import TableView, ViewPaths
 from sluicegate.tables.iceberg.vector_blobs import Vector
+
+Describe = Callable[[TableView, VectorLayout, str, Vector], VectorBlob]
+"""Describes the place of a vector, from its view, the layout, and the path of its data file."""
 
 
 class Layouts:
@@ -20,10 +23,16 @@ class Layouts:
 
     Args:
         stored: See `VectorLayout`.
+        per_file: See `VectorLayout`.
+        describe: Describes the place of a data file's vector.
     """
 
-    def __init__(self, *, stored: bool) -> None:
+    def __init__(
+        self, *, stored: bool, per_file: int = FILE_VECTORS, describe: Describe | None = None
+    ) -> None:
         self._stored = stored
+        self._per_file = per_file
+        self._describe = describe or _blob
         # Each view has its own paths, which live as long as its plan is being encoded.
         self._kept: WeakKeyDictionary[ViewPaths, VectorLayout] = WeakKeyDictionary()
 
@@ -56,12 +65,14 @@ class Layouts:
         if not wanted:
             return {}
         layout = self._layout(view)
-        return {row: _blob(view, layout, path, vector) for row, path, vector in wanted}
+        return {row: self._describe(view, layout, path, vector) for row, path, vector in wanted}
 
     def _layout(self, view: TableView) -> VectorLayout:
         layout = self._kept.get(view.paths)
         if layout is None:
-            layout = self._kept[view.paths] = VectorLayout(view.in_memory().files, stored=self._stored)
+            files = view.in_memory().files
+            layout = VectorLayout(files, stored=self._stored, per_file=self._per_file)
+            self._kept[view.paths] = layout
         return layout
 
 

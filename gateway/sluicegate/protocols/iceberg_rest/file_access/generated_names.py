@@ -13,7 +13,8 @@ METADATA: Final = "~/metadata.json"
 
 _NUMBER = "(?:0|[1-9][0-9]{0,9})"
 _GENERATED = re.compile(
-    rf"~/(?:metadata\.json|manifest-list\.avro|(?P<kind>manifest|vectors)-(?P<number>{_NUMBER})\.(?:avro|puffin))"
+    rf"~/(?:metadata\.json|manifest-list\.avro|(?P<kind>manifest|vectors|deletes)-(?P<number>{_NUMBER})"
+    r"\.(?:avro|puffin|parquet))"
 )
 
 
@@ -27,13 +28,18 @@ def vectors_name(number: int) -> str:
     return f"~/vectors-{number}.puffin"
 
 
+def deletes_name(number: int) -> str:
+    """The name of a position delete file."""
+    return f"~/deletes-{number}.parquet"
+
+
 def is_generated(path: str) -> bool:
     """Whether a path is the name of a generated file, which no store has."""
     return _GENERATED.fullmatch(path) is not None
 
 
 def numbered(name: str) -> tuple[str, int]:
-    """The kind (`manifest` or `vectors`) and the number of a generated file.
+    """The kind (`manifest`, `vectors` or `deletes`) and the number of a generated file.
 
     The metadata, the manifest list and other names have the kind `""`.
     """

@@ -52,6 +52,8 @@ def manifest_schema(shape: IcebergShape) -> AvroSchema:
         _field(102, "partition", _record("r102", *map(_partition, shape.partition_fields))),
         _field(103, "record_count", "long"),
         _field(104, "file_size_in_bytes", "long"),
+        _optional(125, "lower_bounds", _bounds_by_id(126, 127)),
+        _optional(128, "upper_bounds", _bounds_by_id(129, 130)),
         _optional(143, "referenced_data_file", "string"),
         _optional(144, "content_offset", "long"),
         _optional(145, "content_size_in_bytes", "long"),
@@ -64,6 +66,12 @@ def manifest_schema(shape: IcebergShape) -> AvroSchema:
         _optional(4, "file_sequence_number", "long"),
         _field(2, "data_file", data_file),
     )
+
+
+def _bounds_by_id(key: int, value: int) -> AvroSchema:
+    """A map with integers as keys, as the specification writes it."""
+    entry = _record(f"k{key}_v{value}", _field(key, "key", "int"), _field(value, "value", "bytes"))
+    return {"type": "array", "items": entry, "logicalType": "map"}
 
 
 def _partition(field: PartitionField) -> AvroSchema:

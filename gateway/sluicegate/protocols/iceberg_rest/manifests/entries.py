@@ -14,8 +14,9 @@ from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_digits
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
-from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
+from sluicegate.protocols.iceberg_rest.planning.vectors import PUFFIN, VectorBlob
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.tables.iceberg.position_deletes import FILE_PATH_ID
 from sluicegate.tables.iceberg.shape import PartitionField
 from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet
 
@@ -98,12 +99,12 @@ class Entries:
                 file_size_in_bytes=size,
             )
 
-    def of_vectors(self, files: pa.Table, blobs: Sequence[VectorBlob | None]) -> Iterator[Entry]:
     def check_partitions(self, texts_: Iterable[str]) -> None:
         """Check that the entries of data files in these partitions can be made; raises as `of_data`."""
         for text in texts_:
             self._partition(text)
 
+    def of_vectors(self, files: pa.Table, blobs: Sequence[VectorBlob | None]) -> Iterator[Entry]:
         """The entries of the deletion vectors of data files, of which some can have none."""
         data_files = self._view.paths.of(texts(files.column("path")))
         partitions = texts(files.column("partition_values"))
@@ -114,13 +115,12 @@ class Entries:
             yield self._entry(
                 content=_DELETES,
                 file_path=place,
-                file_format="PUFFIN",
+                file_format=blob.file_format.upper(),
                 partition=self._partition(partition),
                 record_count=blob.cardinality,
                 file_size_in_bytes=blob.file_size,
                 referenced_data_file=path,
-                content_offset=blob.offset,
-                content_size_in_bytes=blob.size,
+                **_place_in_file(blob, path),
             )
 
     def _entry(self, **data_file: Any) -> Entry:
@@ -145,6 +145,17 @@ class Entries:
             }
             self._partitions[text] = found
         return found
+
+
+def _place_in_file(blob: VectorBlob, path: str) -> dict[str, Any]:
+    """Where the vector is, or the bounds of the paths in a position delete file.
+
+    Clients find the data file of a position delete file by these bounds.
+    """
+    if blob.file_format == PUFFIN:
+        return {"content_offset": blob.offset, "content_size_in_bytes": blob.size}
+    bounds = [{"key": FILE_PATH_ID, "value": path.encode()}]
+    return {"lower_bounds": bounds, "upper_bounds": bounds}
 
 
 def _avro_value(field: PartitionField, value: Any) -> Any:

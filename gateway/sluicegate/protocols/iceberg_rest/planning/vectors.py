@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import orjson
 import pyarrow as pa
@@ -12,10 +12,13 @@ import pyarrow as pa
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.snapshot import FileSet
 
+PUFFIN: Final = "puffin"
+"""The format of files with deletion vectors."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorBlob:
-    """The place of a deletion vector that Iceberg clients can read.
+    """The place of a deletion vector that Iceberg clients can read, or of a position delete file.
 
     Source: Puffin specification, "`deletion-vector-v1` blob type".
 
@@ -25,6 +28,7 @@ class VectorBlob:
         size: Bytes of the blob, with its length, magic number and checksum.
         cardinality: Number of deleted rows.
         file_size: Bytes of the file.
+        file_format: `puffin`, or `parquet` for a position delete file, which has no blob.
     """
 
     path: str
@@ -32,6 +36,7 @@ class VectorBlob:
     size: int
     cardinality: int
     file_size: int
+    file_format: str = PUFFIN
 
 
 class VectorBlobs(Protocol):
@@ -62,14 +67,14 @@ def delete_file(blob: VectorBlob, path: str, data_file: str, partition: bytes) -
         data_file: The path of the data file for clients.
         partition: The members `spec-id` and `partition` of the data file.
     """
-    members = {
+    members: dict[str, object] = {
         "content": "position-deletes",
         "file-path": path,
-        "file-format": "puffin",
+        "file-format": blob.file_format,
         "file-size-in-bytes": blob.file_size,
         "record-count": blob.cardinality,
         "referenced-data-file": data_file,
-        "content-offset": blob.offset,
-        "content-size-in-bytes": blob.size,
     }
+    if blob.file_format == PUFFIN:
+        members |= {"content-offset": blob.offset, "content-size-in-bytes": blob.size}
     return b"{%b,%b" % (partition, orjson.dumps(members)[1:])

@@ -29,6 +29,9 @@ class Makers:
     async def content(self, view: IcebergView, number: int) -> bytes:
         return b"vectors %d" % number
 
+    async def positions(self, view: IcebergView, number: int) -> bytes:
+        return b"deletes %d" % number
+
 
 class MetadataMaker:
     """Says which version's metadata was requested."""
@@ -57,6 +60,7 @@ async def view() -> IcebergView:
         ("~/manifest-0.avro", b"manifest 0"),
         ("~/manifest-31.avro", b"manifest 31"),
         ("~/vectors-7.puffin", b"vectors 7"),
+        ("~/deletes-8.parquet", b"deletes 8"),
     ],
 )
 async def test_a_name_says_what_is_generated(

@@ -75,8 +75,8 @@ class Counted(VectorLayout):
 
     made = 0
 
-    def __init__(self, files: FileSet, *, stored: bool) -> None:
-        super().__init__(files, stored=stored)
+    def __init__(self, files: FileSet, *, stored: bool, per_file: int) -> None:
+        super().__init__(files, stored=stored, per_file=per_file)
         Counted.made += 1
 
 
