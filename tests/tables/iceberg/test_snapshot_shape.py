@@ -119,11 +119,10 @@ def test_a_column_partitions_only_once(names: list[str]) -> None:
     assert f"'{names[-1]}' is a partition column twice" in said(*LONGS, partitions=names)
 
 
-@pytest.mark.parametrize("feature", ["variantType", "rowTracking2", "clustering"])
+@pytest.mark.parametrize("feature", ["rowTracking2", "clustering"])
 def test_an_unknown_reader_feature_is_named(feature: str) -> None:
-    kinds = {"variantType": "variant"}
     protocol = TableProtocol(3, 7, (feature,), (feature,))
-    message = said(schema_field("v", kinds.get(feature, "long")), protocol=protocol)
+    message = said(schema_field("v", "long"), protocol=protocol)
     assert message.endswith(f"it uses {feature}, which Iceberg does not have")
 
 
@@ -134,6 +133,22 @@ def test_an_unknown_reader_feature_is_named(feature: str) -> None:
 )  # fmt: skip
 def test_features_that_iceberg_has_or_that_are_not_used_are_no_obstacle(feature: str) -> None:
     assert made(protocol=TableProtocol(3, 7, (feature,), (feature,))).format_version == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["variant", {"type": "struct", "fields": [schema_field("x", "variant")]}],
+    ids=["column", "nested field"],
+)
+@pytest.mark.parametrize("feature", ["variantType", "variantType-preview", "variantShredding"])
+def test_variants_need_version_3(feature: str, kind: Any) -> None:
+    protocol = TableProtocol(3, 7, (feature,), (feature,))
+    assert made(schema_field("v", kind), protocol=protocol).format_version == 3
+
+
+def test_a_variant_is_no_partition_column() -> None:
+    message = said(schema_field("v", "variant"), partitions=["v"])
+    assert "'v' is a partition column without a primitive type" in message
 
 
 def test_two_fields_with_one_id_are_refused() -> None:

@@ -7,6 +7,10 @@ Data Types" and "Schema Evolution".
 from __future__ import annotations
 
 import re
+from typing import Final
+
+VARIANT: Final = "variant"
+"""A type of both formats. Iceberg has it since version 3."""
 
 _DECIMAL = re.compile(r"decimal\(([0-9]{1,2}),\s*([0-9]{1,2})\)")
 _MOST_DIGITS = 38
@@ -24,6 +28,7 @@ _SAME = {
     "date": "date",
     "timestamp": "timestamptz",
     "timestamp_ntz": "timestamp",
+    VARIANT: VARIANT,
 }
 _WIDENED = {("int", "long"), ("float", "double")}
 _KINDS = {"int": "integer", "long": "integer", "float": "floating", "double": "floating"}

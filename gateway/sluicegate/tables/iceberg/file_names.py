@@ -47,14 +47,14 @@ def _add(mapping: list[dict[str, Any]], names: Names, free: Iterator[int]) -> No
         for name in dict.fromkeys(each.casefold() for each in entry["names"]):
             similar.setdefault(name, []).append(entry)
     for name, inner in names.items():
-        entry = exact.get(name) or _other_case(similar.get(name.casefold(), ()), names)
-        if entry is None:
-            entry = {"field-id": next(free), "names": []}
-            mapping.append(entry)
-        if name not in entry["names"]:
-            entry["names"].append(name)
+        found = exact.get(name) or _other_case(similar.get(name.casefold(), ()), names)
+        if found is None:
+            found = {"field-id": next(free), "names": []}
+            mapping.append(found)
+        if name not in found["names"]:
+            found["names"].append(name)
         if inner:
-            _add(entry.setdefault("fields", []), inner, free)
+            _add(found.setdefault("fields", []), inner, free)
 
 
 def _other_case(entries: Sequence[dict[str, Any]], names: Names) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.features import VECTORS, needs_of
 from sluicegate.tables.iceberg.delta_schema import AssignId, refused, translated
+from sluicegate.tables.iceberg.delta_types import VARIANT
 from sluicegate.tables.iceberg.shape import (
     IcebergShape,
     PartitionField,
@@ -36,6 +37,10 @@ _EXPRESSIBLE = {
     "timestampNtz",
     "typeWidening",
     "typeWidening-preview",
+    "variantType",
+    "variantType-preview",
+    "variantShredding",
+    "variantShredding-preview",
 }
 
 
@@ -62,16 +67,18 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
         schema=schema,
         partition_fields=tuple(_partition_fields(version.metadata, schema)),
         last_column_id=max((each.id for each in fields_of(schema)), default=0),
-        format_version=3 if _needs_version_3(version, required) else 2,
+        format_version=3 if _needs_version_3(version, required, schema) else 2,
         hidden=tuple(_hidden(version.metadata, schema)),
     )
 
 
-def _needs_version_3(version: DescribedVersion, required: Collection[str]) -> bool:
-    """Whether the table has vectors in its own format.
+def _needs_version_3(version: DescribedVersion, required: Collection[str], schema: Struct) -> bool:
+    """Whether the schema has a type of version 3, or the table has vectors in its own format.
 
     Deletes of earlier format versions are read by more clients as what they are.
     """
+    if any(each.type == VARIANT for each in fields_of(schema)):
+        return True
     own = version.metadata.iceberg_version
     return VECTORS in required and (own is None or own >= _FIRST_WITH_VECTORS)
 
@@ -101,12 +108,16 @@ def _paths(type_: Type, prefix: str = "") -> Iterator[str]:
         yield from _paths(each.type, f"{path}.")
 
 
+def _can_partition(type_: Type) -> bool:
+    return isinstance(type_, str) and type_ != VARIANT
+
+
 def _partition_fields(metadata: TableMetadata, schema: Struct) -> Iterator[PartitionField]:
     columns = {each.name.casefold(): each for each in schema.fields}
     used: set[int] = set()
     for name in metadata.partition_columns:
         column, key = columns.get(name.casefold()), partition_key(metadata, name)
-        if column is None or key is None or not isinstance(column.type, str):
+        if column is None or key is None or not _can_partition(column.type):
             raise refused(name, "is a partition column without a primitive type")
         if column.id in used:
             raise refused(name, "is a partition column twice")

@@ -93,6 +93,7 @@ class FileByFile:
             Unavailable: The store does not respond.
         """
         view = await self._viewer.latest(principal, shared, source)
+        request.dialect.check(view.shape.schema)
         if request.dialect is Dialect.PYICEBERG:  # it usually plans by itself, from manifests
             await anyio.to_thread.run_sync(check_manifests, view)
         [location] = view.paths.of([METADATA])

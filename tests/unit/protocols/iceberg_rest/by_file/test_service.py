@@ -120,6 +120,18 @@ async def test_a_client_that_plans_by_itself_is_refused_what_its_manifests_canno
         await loaded(service, gateway, replace(SIGNING, dialect=Dialect.PYICEBERG))
 
 
+async def test_variants_are_for_clients_that_support_them(
+    service: FileByFile, gateway: MemoryGateway
+) -> None:
+    columns = [schema_field("day", "string"), schema_field("v", "variant")]
+    made = snapshot(*ROWS, version=3, metadata=table_metadata(columns, ["day"]))
+    gateway.format.versions = [*gateway.format.versions, made]
+    schema = (await loaded(service, gateway))["metadata"]["schemas"][-1]
+    assert schema["fields"][1]["type"] == "variant"
+    with pytest.raises(UnsupportedOperation, match="PyIceberg cannot read the column 'v'"):
+        await loaded(service, gateway, replace(SIGNING, dialect=Dialect.PYICEBERG))
+
+
 async def test_a_plan_names_the_shared_files_whose_requests_are_signed(
     service: FileByFile, gateway: MemoryGateway
 ) -> None:
