@@ -15,7 +15,7 @@ def check_manifests(view: TableView) -> None:
 
     Raises:
         TableUnreadable: The descriptor of a deletion vector is malformed.
-        UnsupportedOperation: Clients that plan scans by themselves cannot read a part of the table.
+        UnsupportedOperation: Manifests cannot express a part of the table.
     """
     if isinstance(view, IcebergView):
         Entries(view).check_partitions(partition_texts(view.files))
