@@ -1,5 +1,6 @@
-"""Tables whose protocol lacks what their files need: each way returns their rows, or refuses.
+"""Tables as other writers and clean-ups leave them: each way returns their rows, or refuses.
 
+Protocols lack what files need, partition values have other spellings, and logs and files are cleaned.
 Readers that rely on the protocol return null or deleted rows without an error.
 """
 
@@ -10,14 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 
+import delta_kernel_rust_sharing_wrapper as kernel
 import pytest
 from clients.test_iceberg_by_file import INEXPRESSIBLE, NOT_PLANNED, PLANNING, UNMERGED, expected, read
 from clients.test_reader_tables import BEYOND_PARQUET, MODES, PLAIN
 from pyiceberg.exceptions import NoSuchTableError
 from support.clients.recipient import refusal_of
 from support.gateways.reader_gateway import ReaderGateway, reader_gateway
-from support.process.random_cases import cases
-from support.tables.reader_tables.weakened import WeakenedTables
+from support.process.random_cases import times
+from support.tables.reader_tables.altered import AlteredTables
 from support.tables.rows import assert_same_rows
 
 from sluicegate.cli.demo.rows import difference
@@ -32,12 +34,14 @@ pytestmark = [
 
 
 def _cases(names: Sequence[str], number: int) -> list[tuple[int, str]]:
-    """Tables in random order, and the seed of how each is weakened. Each seed has a gateway."""
+    """Tables in random order, and the seed of how each is altered. Each seed has a gateway."""
     chosen = random.Random(0).sample(sorted(names), len(names))
     return [(place // len(chosen), chosen[place % len(chosen)]) for place in range(number)]
 
 
-CASES = [*_cases(list(BEYOND_PARQUET), cases(16)), *_cases(PLAIN, cases(8))]
+UNREAD_BY_KERNEL: frozenset[str] = frozenset()
+NUMBER = 2_000 if times() > 1 else 24  # at night, and for each change
+CASES = [*_cases(list(BEYOND_PARQUET), NUMBER // 2), *_cases(PLAIN, NUMBER // 2)]
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +55,27 @@ def gateways(
         def started(seed: int) -> ReaderGateway:
             names = [name for of, name in CASES if of == seed]
             needed = {name: BEYOND_PARQUET.get(name, ()) for name in names}
-            written = partial(WeakenedTables, seed=seed, features=needed)
-            folder = tmp_path_factory.mktemp("weakened")
+            written = partial(AlteredTables, seed=seed, features=needed)
+            folder = tmp_path_factory.mktemp("altered")
             return stack.enter_context(reader_gateway(folder, names, written))
 
         yield started
+
+
+@pytest.mark.parametrize(("seed", "name"), CASES)
+def test_delta_kernel_reads_the_rows_of_cleaned_tables(
+    gateways: Callable[[int], ReaderGateway], seed: int, name: str
+) -> None:
+    """Where the tables' own protocols and spellings are left: what is compared below is no mistake."""
+    readers = gateways(seed)
+    table = readers.tables.table(name)
+    assert isinstance(readers.tables, AlteredTables)
+    if set(readers.tables.alterations[name]) - {"vacuumed", "cleaned"} or name in UNREAD_BY_KERNEL:
+        return
+    interface = kernel.PythonInterface(f"file://{table.location}/")
+    snapshot = kernel.Table(f"file://{table.location}/").snapshot(interface)
+    read = kernel.ScanBuilder(snapshot).build().execute(interface).read_all()
+    assert difference(readers.expected(name), read.to_pandas(date_as_object=True)) is None
 
 
 @pytest.mark.parametrize(("seed", "name"), CASES)
