@@ -102,6 +102,7 @@ class AnsweredFeatures:
 
     def protocol(self, table: TableProtocol) -> TableProtocol:
         """The protocol to return for the table's protocol, or for the minimum of a range."""
+        table = _with_own_lists(table)
         if table.writer_features is None:
             needed = (_LEGACY_WRITERS.get(name, 0) for name in self.writers)
             return replace(table, min_writer_version=max(table.min_writer_version, *needed, 0))
@@ -132,6 +133,15 @@ class AnsweredFeatures:
         }:
             left -= lacking
         return left
+
+
+def _with_own_lists(protocol: TableProtocol) -> TableProtocol:
+    """The protocol without lists that its versions do not have (Delta protocol, "Protocol Evolution")."""
+    return replace(
+        protocol,
+        reader_features=protocol.reader_features if protocol.min_reader_version >= 3 else None,
+        writer_features=protocol.writer_features if protocol.min_writer_version >= 7 else None,
+    )
 
 
 def answered_properties(metadata: TableMetadata, protocol: TableProtocol) -> dict[str, str]:

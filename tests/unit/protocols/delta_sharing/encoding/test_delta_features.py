@@ -142,6 +142,15 @@ def test_a_reader_feature_that_only_the_writers_have_is_left_out(version: int) -
     assert answered(table) == TableProtocol(version, 7, readers, ("appendOnly",))
 
 
+def test_lists_that_versions_do_not_have_are_left_out() -> None:
+    """Delta Kernel rejects a protocol with such lists."""
+    features = ("deletionVectors",)
+    assert answered(TableProtocol(1, 7, features, (*features, "appendOnly"))) == TableProtocol(
+        1, 7, None, ("appendOnly",)
+    )
+    assert answered(TableProtocol(2, 5, features, features)) == TableProtocol(2, 5)
+
+
 def test_a_dropped_reader_feature_takes_along_what_depends_on_it() -> None:
     table = listing("columnMapping", writers=("icebergCompatV2", "appendOnly"))
     assert answered(table) == TableProtocol(3, 7, (), ("appendOnly",))
