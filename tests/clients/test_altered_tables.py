@@ -39,7 +39,6 @@ def _cases(names: Sequence[str], number: int) -> list[tuple[int, str]]:
     return [(place // len(chosen), chosen[place % len(chosen)]) for place in range(number)]
 
 
-UNREAD_BY_KERNEL: frozenset[str] = frozenset()
 NUMBER = 2_000 if times() > 1 else 24  # at night, and for each change
 CASES = [*_cases(list(BEYOND_PARQUET), NUMBER // 2), *_cases(PLAIN, NUMBER // 2)]
 
@@ -70,7 +69,7 @@ def test_delta_kernel_reads_the_rows_of_cleaned_tables(
     readers = gateways(seed)
     table = readers.tables.table(name)
     assert isinstance(readers.tables, AlteredTables)
-    if set(readers.tables.alterations[name]) - {"vacuumed", "cleaned"} or name in UNREAD_BY_KERNEL:
+    if set(readers.tables.alterations[name]) - {"vacuumed", "cleaned"}:
         return
     interface = kernel.PythonInterface(f"file://{table.location}/")
     snapshot = kernel.Table(f"file://{table.location}/").snapshot(interface)

@@ -200,7 +200,8 @@ def _spellings(kind: str, text: str) -> list[str]:
         sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
         return [f"{sign}0{digits}", text if sign else f"+{text}"]
     if _DECIMAL.fullmatch(kind):
-        return [f"{Decimal(text).normalize():f}", f"{Decimal(text):f}0"]
+        written = f"{Decimal(text):f}"
+        return [f"{Decimal(text).normalize():f}", written + ("0" if "." in written else ".0")]
     if kind == "date":
         return [text, f"{text} "]
     if kind in ("timestamp", "timestamp_ntz"):

@@ -1,14 +1,11 @@
-"""Reader tables whose protocols were weakened: they lack features that the tables' files need."""
+"""Weakened protocols: they lack features that the tables' files need."""
 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from support.tables.reader_tables.tables import ReaderTables, WrittenTable
 
 Protocol = Mapping[str, Any]
 
@@ -44,31 +41,6 @@ WEAKENINGS: Mapping[str, Callable[[Sequence[str], str], Protocol]] = {
         1, 7, readerFeatures=names, writerFeatures=names
     ),
 }
-
-
-class WeakenedTables(ReaderTables):
-    """Writes tables, and then weakens the protocol of each one at random.
-
-    Args:
-        folder: The folder of the tables.
-        seed: Decides how.
-        features: The reader features that each table needs.
-    """
-
-    def __init__(self, folder: Path, seed: int, features: Mapping[str, Sequence[str]]) -> None:
-        super().__init__(folder)
-        self._folder, self._seed, self._features = folder, seed, features
-        self.weakenings: dict[str, str] = {}
-
-    def table(self, name: str) -> WrittenTable:
-        """A table by its name."""
-        table = super().table(name)
-        if name not in self.weakenings:
-            rng = random.Random(f"{self._seed} {name}")
-            needed = list(self._features[name]) or ["deletionVectors"]
-            how = self.weakenings[name] = rng.choice(sorted(WEAKENINGS))
-            weaken(table.location, WEAKENINGS[how](needed, rng.choice(needed)))
-        return table
 
 
 def weaken(table: Path, protocol: Protocol) -> None:
