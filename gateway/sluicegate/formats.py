@@ -25,7 +25,9 @@ from sluicegate.tables.delta.parts import (
 )
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
+from sluicegate.tables.iceberg.declaration import IcebergDeclaration
 from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
+from sluicegate.tables.partitions import without_partitions
 from sluicegate.tables.refs import no_such_ref
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
@@ -55,6 +57,7 @@ __all__ = [
     "DescribedVersion",
     "FileChunk",
     "FileSet",
+    "IcebergDeclaration",
     "LogPart",
     "RangedFile",
     "Snapshot",
@@ -68,4 +71,5 @@ __all__ = [
     "parquet_batches",
     "plain_paths",
     "read_log_part",
+    "without_partitions",
 ]

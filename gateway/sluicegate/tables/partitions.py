@@ -67,6 +67,27 @@ def partition_key(metadata: TableMetadata, column: str) -> str | None:
     return _physical_names(metadata.schema_string).get(name, name)
 
 
+def answered_partitions(files: pa.Table, metadata: TableMetadata) -> pa.Table:
+    """The files with the partition values that responses of Delta Sharing have.
+
+    Args:
+        files: Rows with the column `partition_values`.
+        metadata: Metadata of one of their versions. Those of Iceberg tables have no partition columns.
+    """
+    return files if metadata.iceberg is None else without_partitions(files)
+
+
+def without_partitions(files: pa.Table) -> pa.Table:
+    """Files as those of a table that has no partition columns.
+
+    Args:
+        files: Rows with the column `partition_values`.
+    """
+    place = files.column_names.index("partition_values")
+    none = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), len(files)), ["{}"])
+    return files.set_column(place, files.schema.field(place), pa.chunked_array([none]))
+
+
 @cached_by_text
 def _physical_names(schema_string: str) -> Mapping[str, str]:
     fields = orjson.loads(schema_string)["fields"]

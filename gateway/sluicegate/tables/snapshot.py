@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sluicegate._util.unused_pandas import keep_pandas_unloaded
 from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.iceberg.declaration import IcebergDeclaration
 from sluicegate.tables.packed import PackedTexts
 
 keep_pandas_unloaded()  # whatever reads tables imports this module first
@@ -79,6 +80,8 @@ class TableMetadata:
             Fields without an id are not offered to Iceberg clients.
         iceberg_version: The format version of an Iceberg table. Iceberg clients get its deletes as this
             version has them. Not compared: it decides nothing for clients of Delta Sharing.
+        iceberg: What an Iceberg table declares itself. Not compared: it decides nothing for clients of
+            Delta Sharing.
     """
 
     id: str
@@ -93,6 +96,7 @@ class TableMetadata:
     parquet_schema_string: str | None = None
     field_ids: Mapping[str, int] | None = None
     iceberg_version: int | None = field(default=None, compare=False)
+    iceberg: IcebergDeclaration | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

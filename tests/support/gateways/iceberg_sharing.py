@@ -21,6 +21,8 @@ from support.process.installed import Site
 SHARE, SCHEMA = "lake", "full"
 # Each is also a schema, with every table at the branch or tag of this name.
 REFS = ("audit", "v1", "main")
+# Schemas with every table: only its partition `DE`, and only its latest version.
+PART, LATEST = "part", "latest"
 _TABLES = 200
 # Stands in for what a REST catalog says: the newest metadata file of a table's folder is its state.
 _CATALOG = """
@@ -51,7 +53,7 @@ class IcebergSharing:
     _names: Iterator[str] = field(repr=False)
 
     def at(self, ref: str) -> Recipient:
-        """The recipient, who reads each table at a branch or tag, one of `REFS`."""
+        """The recipient, who reads each table as one of `REFS`, or as `PART` or `LATEST`."""
         return replace(self.recipient, schema=ref)
 
     def unwritten(self) -> tuple[str, Path]:
@@ -95,6 +97,14 @@ def iceberg_sharing(
     at_refs = {
         ref: {"tables": {name: {**table, "ref": ref} for name, table in tables.items()}} for ref in REFS
     }
+    limited = {
+        PART: {**options, "partition_filter": "country = 'DE'"},
+        LATEST: {"history": False, "change_feed": False},
+    }
+    in_part = {
+        schema: {"tables": {name: {**table, **limits} for name, table in tables.items()}}
+        for schema, limits in limited.items()
+    }
     write_configuration(
         folder,
         {
@@ -104,7 +114,7 @@ def iceberg_sharing(
             **(settings or {}),
         },
         {
-            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}, **at_refs}}},
+            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}, **at_refs, **in_part}}},
             "recipients": {"acme": {"shares": [SHARE]}, "leaving": {"shares": [SHARE]}},
         },
     )

@@ -22,6 +22,8 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.audit.trail import PARTITION_FILTER
+from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.iceberg.identity import identity_column
 from sluicegate.tables.partitions import (
     PartitionValues,
     in_partitions,
@@ -120,6 +122,9 @@ def shared_partitions(
     _check_required(table, metadata, terms)
     if not terms:
         return None
+    if metadata.iceberg is not None:
+        tests = [_identity_test(table, principal, metadata.iceberg, term) for term in terms]
+        return lambda values: all(test(values) for test in tests)
     wanted = {_key(table, metadata, term): term_value(table, principal, term) for term in terms}
     return lambda values: wanted.items() <= values.items()
 
@@ -150,11 +155,43 @@ def _folded(term: PartitionTerm) -> tuple[str, str | RecipientProperty]:
 def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:
     key = partition_key(metadata, term.column)
     if key is None:
-        raise UnsupportedOperation(
-            f"{table.full_name} is shared in part, by its column {term.column!r}, which does not "
-            "partition this version: ask the provider to correct the share's partition filter"
-        ).decided_by(PARTITION_FILTER)
+        raise _not_partitioned(table, term)
     return key
+
+
+def _identity_test(
+    table: SharedTable, principal: Principal, declared: IcebergDeclaration, term: PartitionTerm
+) -> Callable[[PartitionValues], bool]:
+    """Whether a file of an Iceberg table is in the partition that a term names.
+
+    A file that is not partitioned by the column can have rows of all values. The condition raises
+    `UnsupportedOperation` for it.
+    """
+    column = identity_column(declared, term.column)
+    if column is None:
+        raise _not_partitioned(table, term)
+    key, written, wanted = column.key, column.written, term_value(table, principal, term)
+
+    def holds(values: PartitionValues) -> bool:
+        if key not in values:
+            raise UnsupportedOperation(
+                f"{table.full_name} is shared in part, but some of its files are not partitioned by "
+                f"the column {term.column!r}: ask the provider to rewrite them (rewrite_data_files)"
+            ).decided_by(PARTITION_FILTER)
+        value = values[key]
+        try:
+            return value is not None and written(value) == wanted
+        except ValueError:
+            return False  # no value of the column's type
+
+    return holds
+
+
+def _not_partitioned(table: SharedTable, term: PartitionTerm) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        f"{table.full_name} is shared in part, by its column {term.column!r}, which does not "
+        "partition this version: ask the provider to correct the share's partition filter"
+    ).decided_by(PARTITION_FILTER)
 
 
 def term_value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
@@ -11,6 +11,7 @@ import anyio.to_thread
 from sluicegate.api import Budget, CatalogTable, UnsupportedOperation
 from sluicegate.formats import DescribedVersion, FileChunk, FileSet, Snapshot, TableMetadata
 from sluicegate_iceberg.format.broken import in_file
+from sluicegate_iceberg.format.declaring import declaration_of
 from sluicegate_iceberg.format.deletes.delete_files import (
     Deleted,
     DeletedRows,
@@ -30,6 +31,7 @@ from sluicegate_iceberg.format.manifests.manifest_files import (
     manifests_of,
     schema_of,
 )
+from sluicegate_iceberg.format.manifests.partitions import partition_texts
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 from sluicegate_iceberg.format.metadata.schema import Struct
 from sluicegate_iceberg.format.metadata.shape import Shape
@@ -95,6 +97,7 @@ class Loader:
     ) -> None:
         self._table = table
         self._metadata = metadata
+        self._lineage = lineage
         self._versions = frozenset(version.number for version in lineage.versions)
         self._objects = objects
         self._timestamps = {each.id: each.timestamp for each in metadata.snapshots.values()}
@@ -141,7 +144,7 @@ class Loader:
             version.number,
             version.timestamp,
             shape.protocol(deletion_vectors=files.deletion_vectors),
-            self._table_metadata(shape),
+            self._table_metadata(shape, schema),
             files,
             Loaded(
                 metadata_of(self._table),
@@ -179,7 +182,7 @@ class Loader:
             shape, _ = self._read_with(schema, (), (), {})
         except UnsupportedOperation:
             return None
-        return shape, self._table_metadata(shape)
+        return shape, self._table_metadata(shape, schema)
 
     async def _numbered(
         self, shape: Shape, manifests: Mapping[str, KeptManifest], known: frozenset[str]
@@ -264,13 +267,17 @@ class Loader:
                     metrics,
                     self._timestamps,
                     required,
+                    partition_texts(
+                        manifest, content, self._objects.budget, self._metadata.partitioning.specs
+                    ),
                 )
                 text = schema_of(manifest, content, self._objects.budget)
             made[manifest.path] = KeptManifest(text, files)
         return made
 
-    def _table_metadata(self, shape: Shape) -> TableMetadata:
-        return described_by(shape, self._metadata, self._table)
+    def _table_metadata(self, shape: Shape, schema: Struct) -> TableMetadata:
+        declared = declaration_of(schema, self._metadata, self._lineage, self._table.ref)
+        return replace(described_by(shape, self._metadata, self._table), iceberg=declared)
 
 
 def _version(version: Version, shape: Shape, metadata: TableMetadata) -> DescribedVersion:

@@ -17,6 +17,7 @@ from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BAT
 from sluicegate.protocols.presigning.issued_urls import Offered
 from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.partitions import answered_partitions
 
 
 class ChangeStream:
@@ -88,7 +89,8 @@ class ChangeStream:
     async def _encode(self, group: RowGroup) -> bytes:
         if not group.at:
             return b""
-        rows, view = group.table(), self._view
+        view = self._view
+        rows = answered_partitions(group.table(), view.shown.metadata)
         self._signer.offer(view.table, Offered(rows.num_rows, pc.sum(rows.column("size")).as_py() or 0))
         presigned = await self._urls.of_each(texts(rows.column("path")))
         if view.agreement.response_format == "parquet":

@@ -13,6 +13,7 @@ from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Of
 from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.canonical_partitions import canonical_partitions
+from sluicegate.tables.partitions import answered_partitions
 
 
 class FileLines:
@@ -67,7 +68,7 @@ class FileLines:
         if not self._counted:
             self._signer.offer(view.table, more)
         self.offered += more
-        batch = self._partitions.of_files(batch)
+        batch = self._partitions.of_files(answered_partitions(batch, view.snapshot.metadata))
         presigned = await self._urls.of(texts(batch.column("path")))
         if view.agreement.response_format == "parquet":
             return parquet_lines.files(batch, presigned, view.at, view.hash_name)

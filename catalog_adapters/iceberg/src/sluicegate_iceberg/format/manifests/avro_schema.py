@@ -29,6 +29,7 @@ _COUNTS = {"key": _INTEGER, "value": _INTEGER}
 _BOUNDS = {"key": _INTEGER, "value": _BYTES}
 _MANIFEST: Mapping[str, Any] = {
     "manifest_path": _TEXT,
+    "partition_spec_id": _INTEGER,
     "content": _INTEGER,
     "sequence_number": _INTEGER,
     "added_snapshot_id": _INTEGER,

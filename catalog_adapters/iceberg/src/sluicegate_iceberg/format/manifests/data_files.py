@@ -14,11 +14,13 @@ from sluicegate.api import UnsupportedOperation
 from sluicegate.formats import FILE_SCHEMA, FileChunk
 from sluicegate_iceberg.format.manifests.bounds import Metric, stats_text
 from sluicegate_iceberg.format.manifests.manifest_files import Entry
+from sluicegate_iceberg.format.manifests.partitions import PartitionText, unpartitioned
 from sluicegate_iceberg.format.metadata.required import check_columns
 from sluicegate_iceberg.format.objects import TableObjects
 
 _AT_ONCE = 5000  # entries
 _TEXTS = 4 << 20  # characters of the entries that are converted at once, apart from the last one
+_PARTITION_BYTES = 200  # memory of a partition's text, apart from its characters
 _COLUMNS = "the files of a manifest"
 _PART_SCHEMA = pa.schema(
     [
@@ -28,6 +30,7 @@ _PART_SCHEMA = pa.schema(
         pa.field("stats", pa.string()),
         pa.field("location", pa.string()),
         pa.field("sequence_number", pa.int64()),
+        pa.field("partition", pa.int32()),
     ]
 )
 
@@ -66,6 +69,7 @@ def data_files(
     metrics: Sequence[Metric],
     timestamps: Mapping[int, int],
     required: Mapping[int, str],
+    partition: PartitionText = unpartitioned,
 ) -> DataFiles:
     """Return columns of a manifest's entries. Only one entry is in memory, because entries are large.
 
@@ -75,6 +79,7 @@ def data_files(
         metrics: The columns to include in statistics.
         timestamps: Commit times of snapshots (epoch milliseconds), by id.
         required: Columns that each file must contain, from `required_columns`.
+        partition: Describes the partitions of the files.
 
     Raises:
         UnsupportedOperation: A file is not Parquet, or is encrypted, or lacks a column.
@@ -82,25 +87,26 @@ def data_files(
         ValueError: An entry contains an invalid value.
     """
     parts = []
-    rows = (_row(entry, metrics, timestamps, required) for entry in entries)
+    partitions: dict[str, int] = {}
+    rows = ((*_row(entry, metrics, timestamps, required), partition(entry.file)) for entry in entries)
     while some := list(_some(rows)):
-        parts.append(_part(some, objects))
+        parts.append(_part(some, objects, partitions))
         objects.budget.take(_COLUMNS, bytes=parts[-1].nbytes)
     whole = pa.Table.from_batches(parts, schema=_PART_SCHEMA)
-    columns = [_column(whole, field.name, field.type) for field in FILE_SCHEMA]
+    columns = [_column(whole, field.name, field.type, partitions) for field in FILE_SCHEMA]
     return DataFiles(
         FileChunk.of(pa.RecordBatch.from_arrays(columns, schema=FILE_SCHEMA)),
-        _column(whole, "location", pa.string()),
-        _column(whole, "sequence_number", pa.int64()),
+        _column(whole, "location", pa.string(), partitions),
+        _column(whole, "sequence_number", pa.int64(), partitions),
     )
 
 
-_Row = tuple[str, int, int, str, int]
+_Row = tuple[str, int, int, str, int, str]
 
 
 def _row(
     entry: Entry, metrics: Sequence[Metric], timestamps: Mapping[int, int], required: Mapping[int, str]
-) -> _Row:
+) -> tuple[str, int, int, str, int]:
     """Return location, size, time, statistics and sequence number of a file."""
     file: Mapping[str, Any] = entry.file
     _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
@@ -119,13 +125,18 @@ def _some(rows: Iterator[_Row]) -> Iterator[_Row]:
     texts = 0
     for row in islice(rows, _AT_ONCE):
         yield row
-        texts += len(row[0]) + len(row[3])
+        texts += len(row[0]) + len(row[3]) + len(row[5])
         if texts > _TEXTS:
             return
 
 
-def _part(rows: Sequence[_Row], objects: TableObjects) -> pa.RecordBatch:
-    locations, sizes, times, stats, numbers = zip(*rows, strict=True)
+def _part(rows: Sequence[_Row], objects: TableObjects, partitions: dict[str, int]) -> pa.RecordBatch:
+    """Return columns of rows, with the numbers of their partitions. New ones are added."""
+    locations, sizes, times, stats, numbers, texts = zip(*rows, strict=True)
+    known = len(partitions)
+    codes = [partitions.setdefault(text, len(partitions)) for text in texts]
+    new = islice(partitions, known, None)
+    objects.budget.take(_COLUMNS, bytes=sum(_PARTITION_BYTES + len(text) for text in new))
     columns = [
         objects.paths(locations),
         pa.array(sizes, pa.int64()),
@@ -133,18 +144,18 @@ def _part(rows: Sequence[_Row], objects: TableObjects) -> pa.RecordBatch:
         pa.array(stats, pa.string()),
         pa.array(locations, pa.string()),
         pa.array(numbers, pa.int64()),
+        pa.array(codes, pa.int32()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=_PART_SCHEMA)
 
 
-def _column(whole: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
+def _column(whole: pa.Table, name: str, type_: pa.DataType, partitions: Mapping[str, int]) -> pa.Array:
     if name in whole.column_names:
         chunks = whole.column(name).chunks
         return pa.concat_arrays(chunks) if chunks else pa.array([], type_)
     if name == "partition_values":
-        return pa.DictionaryArray.from_arrays(
-            pa.repeat(pa.scalar(0, pa.int32()), whole.num_rows), ["{}"]
-        )
+        codes = _column(whole, "partition", pa.int32(), partitions)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(list(partitions), pa.string()))
     return pa.nulls(whole.num_rows, type_)
 
 

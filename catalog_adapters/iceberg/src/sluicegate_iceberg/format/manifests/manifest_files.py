@@ -28,6 +28,7 @@ class Manifest:
         sequence_number: Inherited by entries without one.
         snapshot_id: Inherited by entries without one.
         live: Number of live files in the manifest; `None` if the manifest list has no counts.
+        spec_id: The partition spec of its files; `None` if there is no manifest list.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Manifest:
     sequence_number: int
     snapshot_id: int | None
     live: int | None = None
+    spec_id: int | None = None
 
     @property
     def called(self) -> str:
@@ -122,6 +124,7 @@ def _manifest(row: Mapping[str, Any]) -> Manifest:
         row.get("sequence_number") or 0,
         row.get("added_snapshot_id"),
         _live(row),
+        row.get("partition_spec_id"),
     )
 
 

@@ -12,6 +12,7 @@ from sluicegate.api import Budget, TableUnreadable
 from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.inflating import GZIP, inflated
 from sluicegate_iceberg.format.json_cost import check_length, take_json
+from sluicegate_iceberg.format.metadata.partitioning import Partitioning, parse_partitioning
 from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct
 from sluicegate_iceberg.format.metadata.values import text, whole
 
@@ -68,7 +69,8 @@ class IcebergMetadata:
         refs: Branches and tags by name. The main branch can be missing.
         name_mapping: Whether files without field ids are read with a name mapping.
         mapped_names: Names of fields in the name mapping, by id.
-        partitioned_by: Ids of fields that were ever used for identity partitioning.
+        partitioning: Partition specs and sort order.
+        written_schemas: Schemas by id, as in the file.
     """
 
     format_version: int
@@ -83,7 +85,8 @@ class IcebergMetadata:
     refs: Mapping[str, Reference]
     name_mapping: bool
     mapped_names: Mapping[int, tuple[str, ...]]
-    partitioned_by: frozenset[int]
+    partitioning: Partitioning
+    written_schemas: Mapping[int, Mapping[str, Any]]
 
     def schema_of(self, snapshot: IcebergSnapshot | None) -> Struct:
         """Return the schema that a snapshot names, or else the table's."""
@@ -164,12 +167,8 @@ def _parse(version: int, value: Mapping[str, Any], budget: Budget, what: str) ->
         refs={name: _reference(each) for name, each in (value.get("refs") or {}).items()},
         name_mapping=mapping is not None,
         mapped_names=dict(_mapped_names(orjson.loads(mapping or b"[]"))),
-        partitioned_by=frozenset(
-            whole(field["source-id"])
-            for spec in value.get("partition-specs") or [{"fields": value.get("partition-spec") or ()}]
-            for field in spec["fields"]
-            if field["transform"] == "identity"
-        ),
+        partitioning=parse_partitioning(value),
+        written_schemas={whole(each.get("schema-id", 0)): each for each in listed},
     )
 
 

@@ -31,7 +31,7 @@ def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, st
             id_: "data files of the Iceberg table lack columns that it is partitioned by "
             f"({names[id_]}), as files of Hive and Delta tables do: share the table from which the "
             "files were imported, or rewrite the files (rewrite_data_files, rewrite-all)"
-            for id_ in sorted(metadata.partitioned_by & names.keys())
+            for id_ in sorted(metadata.partitioning.identities & names.keys())
         }
     if metadata.name_mapping or not metadata.all_schemas:
         defaults = (place.field for place in places(columns) if place.field.default)

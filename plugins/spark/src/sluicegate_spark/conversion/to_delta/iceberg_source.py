@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TaskFailed
-from sluicegate.formats import Snapshot
+from sluicegate.formats import Snapshot, without_partitions
 from sluicegate_iceberg.format.lineage import Lineage
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest, manifests_of
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata, parse_metadata
@@ -44,7 +44,10 @@ class IcebergSource:
             UnsupportedOperation: Delta can't represent the table exactly.
             TableUnreadable: Metadata is broken or missing.
         """
-        return await IcebergFormat().latest(self.table, self.directory, None)
+        snapshot = await IcebergFormat().latest(self.table, self.directory, None)
+        # A converted table has no partition columns, because its data files contain all columns.
+        files = replace(snapshot.files, table=without_partitions(snapshot.files.table))
+        return replace(snapshot, files=files)
 
     async def manifests(self) -> Sequence[Manifest]:
         """Return the manifests of the current snapshot.
