@@ -97,7 +97,7 @@ def iceberg_sharing(
     at_refs = {
         ref: {"tables": {name: {**table, "ref": ref} for name, table in tables.items()}} for ref in REFS
     }
-    limited = {
+    limited: Mapping[str, dict[str, Any]] = {
         PART: {**options, "partition_filter": "country = 'DE'"},
         LATEST: {"history": False, "change_feed": False},
     }

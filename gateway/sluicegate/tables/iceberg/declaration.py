@@ -15,8 +15,8 @@ class IcebergDeclaration:
     """The parts of an Iceberg table's metadata that Delta's cannot express.
 
     If a table has a declaration, the column `partition_values` of its files is not that of a Delta
-    table: data files contain all columns, and responses of Delta Sharing name no partitions. The text of
-    a partition is a JSON object. Its member `spec-id` is the id of a spec, as text. The value of an
+    table: data files contain all columns, and responses of Delta Sharing name no partitions. The text
+    of a partition is a JSON object. Its member `spec-id` is the id of a spec, as text. The value of an
     identity field has the key `=` and the id of its column, and that of another field its own id. The
     values are texts of what Avro files contain without logical types: numbers in decimal digits, bytes
     in hexadecimal digits. An object without members is an unknown partition.

@@ -31,6 +31,8 @@ _NAME_MAPPING = "schema.name-mapping.default"
 # can use and writers of Iceberg tables cannot, for microseconds.
 _VECTORIZED = "read.parquet.vectorization.enabled"
 _TIMESTAMPS = ("timestamp", "timestamptz")
+_UNSORTED: Mapping[str, Any] = {"order-id": 0, "fields": []}
+_NO_REFS: Mapping[str, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def table_metadata(
     specs: Sequence[Mapping[str, Any]],
     snapshots: Sequence[ListedSnapshot],
     file_names: Sequence[Names] = (),
+    refs: Mapping[str, Mapping[str, Any]] = _NO_REFS,
 ) -> bytes:
     """Table metadata as JSON.
 
@@ -68,10 +71,12 @@ def table_metadata(
         specs: The partition specs of all snapshots, of which the first one is the default.
         snapshots: At least one, in the order of their ids. The last one is the current one.
         file_names: Names in data files that have no field ids.
+        refs: Branches and tags other than the main branch, as in metadata, by their names.
     """
     current = snapshots[-1]
     schemas = _Schemas()
-    listed = [(each, schemas.id_of(each.shape.schema)) for each in snapshots]
+    listed = [(each, schemas.id_of(each.shape)) for each in snapshots]
+    order = _sort_order(current.shape)
     format_version = max(each.shape.format_version for each in snapshots)
     metadata: dict[str, Any] = {
         "format-version": format_version,
@@ -81,20 +86,15 @@ def table_metadata(
         "last-updated-ms": max(each.timestamp for each in snapshots),
         "last-column-id": max(each.shape.last_column_id for each in snapshots),
         "current-schema-id": listed[-1][1],
-        "schemas": [
-            {"schema-id": number, "identifier-field-ids": [], **schema_json(schema)}
-            for number, schema in enumerate(schemas.known)
-        ],
+        "schemas": schemas.json(),
         "default-spec-id": specs[0]["spec-id"],
         "partition-specs": specs,
-        "last-partition-id": max(
-            (field.id for each in snapshots for field in each.shape.partition_fields), default=999
-        ),
-        "default-sort-order-id": 0,
-        "sort-orders": [{"order-id": 0, "fields": []}],
+        "last-partition-id": max(_partition_ids(specs, snapshots), default=999),
+        "default-sort-order-id": order["order-id"],
+        "sort-orders": [order] if order is _UNSORTED else [_UNSORTED, order],
         "properties": _properties(schemas.known, current.shape.hidden, file_names),
         "current-snapshot-id": current.id,
-        "refs": {"main": {"snapshot-id": current.id, "type": "branch"}},
+        "refs": {**refs, "main": {"snapshot-id": current.id, "type": "branch"}},
         "snapshots": list(_snapshots(listed, format_version)),
         "snapshot-log": [
             {"snapshot-id": each.id, "timestamp-ms": each.timestamp} for each in snapshots
@@ -104,6 +104,15 @@ def table_metadata(
     if format_version > 2:
         metadata["next-row-id"] = 0
     return orjson.dumps(metadata)
+
+
+def _partition_ids(
+    specs: Sequence[Mapping[str, Any]], snapshots: Sequence[ListedSnapshot]
+) -> Iterator[int]:
+    for each in snapshots:
+        yield from (field.id for field in each.shape.partition_fields)
+    if snapshots[-1].shape.own is not None:
+        yield from (field["field-id"] for spec in specs for field in spec["fields"])
 
 
 def schema_json(type_: Type) -> Any:
@@ -131,20 +140,43 @@ def schema_json(type_: Type) -> Any:
 
 
 class _Schemas:
-    """Numbers the distinct schemas of snapshots."""
+    """Numbers the distinct schemas of snapshots, unless the table numbers them itself."""
 
     def __init__(self) -> None:
         self.known: list[Struct] = []
         self._ids: dict[int, int] = {}
+        self._written: dict[int, IcebergShape] = {}
 
-    def id_of(self, schema: Struct) -> int:
+    def id_of(self, shape: IcebergShape) -> int:
         """The id of a schema. Most snapshots share the object of the one before."""
+        schema = shape.schema
         found = self._ids.get(id(schema))
         if found is None:
             if schema not in self.known:
                 self.known.append(schema)
-            found = self._ids[id(schema)] = self.known.index(schema)
+            found = self.known.index(schema) if shape.own is None else shape.own.schema_id
+            self._ids[id(schema)] = found
+            self._written.setdefault(found, shape)
         return found
+
+    def json(self) -> list[dict[str, Any]]:
+        """All schemas."""
+        return [
+            {
+                "schema-id": number,
+                "identifier-field-ids": [] if shape.own is None else list(shape.own.identifiers),
+                **schema_json(shape.schema),
+            }
+            for number, shape in self._written.items()
+        ]
+
+
+def _sort_order(shape: IcebergShape) -> Mapping[str, Any]:
+    """The order in which the files of a table are sorted."""
+    if shape.own is None or shape.own.sort_order is None:
+        return _UNSORTED
+    order: Mapping[str, Any] = orjson.loads(shape.own.sort_order)
+    return order
 
 
 def _properties(

@@ -88,6 +88,56 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True)
+class SpecField:
+    """A partition field of an Iceberg table.
+
+    Attributes:
+        id: Unique among the fields of all specs.
+        source_id: The id of the field whose values are transformed.
+        transform: As in metadata (`bucket[16]`).
+        type: The primitive type of the transformed values.
+    """
+
+    id: int
+    source_id: int
+    name: str
+    transform: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A partition spec of an Iceberg table."""
+
+    id: int
+    fields: tuple[SpecField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMetadata:
+    """What an Iceberg table declares itself, apart from its columns.
+
+    Attributes:
+        schema_id: The id of the schema.
+        identifiers: The ids of the identifier fields.
+        specs: The specs that clients can read. One of them has no fields.
+        default_spec: The id of the spec for new files, one of `specs`.
+        sort_order: The order of new files as JSON, or `None`.
+    """
+
+    schema_id: int
+    identifiers: tuple[int, ...]
+    specs: tuple[Spec, ...]
+    default_spec: int
+    sort_order: str | None = None
+
+    @property
+    def unpartitioned(self) -> int:
+        """The id of the spec without fields."""
+        return next(spec.id for spec in self.specs if not spec.fields)
+
+
+@dataclass(frozen=True, slots=True)
 class IcebergShape:
     """A table's schema and partitioning at one version.
 
@@ -95,6 +145,8 @@ class IcebergShape:
         last_column_id: The highest id that the table has ever assigned.
         format_version: The Iceberg format version that its clients must support, 2 or 3.
         hidden: Names of columns that files can have in addition to those of the schema.
+        own: Set for Iceberg tables. They have no `partition_fields`: their data files contain all
+            columns, so that no filter needs to be decided by partitions.
     """
 
     schema: Struct
@@ -102,3 +154,4 @@ class IcebergShape:
     last_column_id: int
     format_version: int
     hidden: tuple[str, ...] = ()
+    own: OwnMetadata | None = None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.features import VECTORS, needs_of
+from sluicegate.tables.iceberg.declared_shape import declared_shape
 from sluicegate.tables.iceberg.delta_schema import AssignId, refused, translated
 from sluicegate.tables.iceberg.delta_types import VARIANT
 from sluicegate.tables.iceberg.shape import (
@@ -61,6 +62,11 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
         raise UnsupportedOperation(
             f"Iceberg clients cannot read the table: it uses {others[0]}, which Iceberg does not have"
         )
+    if (declaration := version.metadata.iceberg) is not None:
+        format_version = 3 if _has_vectors_of_version_3(version, required) else 2
+        declared = declared_shape(version.metadata, declaration, format_version)
+        _check_unique(declared.schema)
+        return declared
     schema = translated(version.metadata, assign)
     _check_unique(schema)
     return IcebergShape(
@@ -79,6 +85,10 @@ def _needs_version_3(version: DescribedVersion, required: Collection[str], schem
     """
     if any(each.type == VARIANT for each in fields_of(schema)):
         return True
+    return _has_vectors_of_version_3(version, required)
+
+
+def _has_vectors_of_version_3(version: DescribedVersion, required: Collection[str]) -> bool:
     own = version.metadata.iceberg_version
     return VECTORS in required and (own is None or own >= _FIRST_WITH_VECTORS)
 

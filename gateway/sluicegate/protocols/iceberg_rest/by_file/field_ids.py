@@ -106,7 +106,7 @@ class Shapes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: LRU[tuple[str, int, bool], IcebergShape] = LRU(_KEPT, _fields)
+        self._made: LRU[tuple[object, ...], IcebergShape] = LRU(_KEPT, _fields)
 
     async def of(self, table: OpenTable, version: DescribedVersion) -> IcebergShape:
         """The shape of a table at one version.
@@ -116,11 +116,13 @@ class Shapes:
             Unavailable: The database does not respond.
         """
         key = _key(table, version)
-        kept = (key, version.version, version.deletion_vectors)
+        kept = (key, version.version, version.deletion_vectors, _declared(version))
         made = self._made.get(kept)
-        if made is None:
+        if made is None and version.metadata.iceberg is not None:  # it has all ids itself
+            made = await anyio.to_thread.run_sync(_shape, version, Assignment(version.version, ()))
+        elif made is None:
             made = await self._make(key, version)
-            self._made.put(kept, made)
+        self._made.put(kept, made)
         return made
 
     async def _make(self, key: str, version: DescribedVersion) -> IcebergShape:
@@ -145,6 +147,15 @@ class Shapes:
                 added = [_row(key, each) for each in assignment.added]
                 await connection.execute(insert(rows), added)
         return made
+
+
+def _declared(version: DescribedVersion) -> str | None:
+    """What an Iceberg table declares. It can change without a new version."""
+    found = version.metadata.iceberg
+    if found is None:
+        return None
+    texts = (found.schema, found.specs, str(found.default_spec), found.sort_order or "")
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _fields(shape: IcebergShape) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sluicegate.api import UnsupportedOperation
 from sluicegate.protocols.common.shared_scope import shared_partitions
+from sluicegate.protocols.iceberg_rest.by_file.own_history import hidden_specs
 from sluicegate.protocols.iceberg_rest.by_file.snapshot_list import SnapshotList
 from sluicegate.protocols.iceberg_rest.by_file.viewer import MakePaths, MakeShape
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST
@@ -37,7 +38,10 @@ class ListedVersions:
         [manifest_list] = view.paths.of([MANIFEST_LIST])
         snapshot = view.snapshot
         return SnapshotList(
-            ListedSnapshot(snapshot_id(snapshot.version), snapshot.timestamp, view.shape, manifest_list)
+            ListedSnapshot(
+                snapshot_id(snapshot.version), snapshot.timestamp, view.shape, manifest_list
+            ),
+            hidden_specs(view),
         )
 
     async def all(self, view: TableView) -> SnapshotList:

@@ -9,6 +9,7 @@ import anyio.to_thread
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames
 from sluicegate.protocols.iceberg_rest.by_file.listed_versions import ListedVersions
+from sluicegate.protocols.iceberg_rest.by_file.own_history import references
 from sluicegate.protocols.iceberg_rest.by_file.snapshot_list import SnapshotList
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.iceberg.file_names import Names
@@ -51,4 +52,5 @@ def _described(view: TableView, listing: SnapshotList, names: Sequence[Names]) -
         specs=listing.specs,
         snapshots=listing.snapshots,
         file_names=names,
+        refs=references(view, {each.id for each in listing.snapshots}),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +21,15 @@ class SnapshotList:
 
     Args:
         latest: The current snapshot.
+        hidden_specs: Ids of specs that are left out.
     """
 
-    def __init__(self, latest: ListedSnapshot) -> None:
+    def __init__(self, latest: ListedSnapshot, hidden_specs: Collection[int] = ()) -> None:
+        self._hidden_specs = hidden_specs
         self._columns = {each.id: each.type for each in latest.shape.schema.fields}
         self._newest_first = [latest]
         self._ids = dict(_names(latest.shape.schema))
-        self._specs = {each["spec-id"]: each for each in partition_specs(latest.shape)}
+        self._specs = self._specs_of(latest.shape)
 
     @property
     def snapshots(self) -> Sequence[ListedSnapshot]:
@@ -56,7 +58,7 @@ class SnapshotList:
         ):
             return False
         ids = dict(_names(shape.schema))
-        specs = {each["spec-id"]: each for each in partition_specs(shape)}
+        specs = self._specs_of(shape)
         if any(self._ids.get(path, id_) != id_ for path, id_ in ids.items()):
             return False
         if any(self._specs.get(id_, spec) != spec for id_, spec in specs.items()):
@@ -64,6 +66,10 @@ class SnapshotList:
         self._ids |= ids
         self._specs |= specs
         return True
+
+    def _specs_of(self, shape: IcebergShape) -> dict[int, Mapping[str, Any]]:
+        specs = {each["spec-id"]: each for each in partition_specs(shape)}
+        return {id_: spec for id_, spec in specs.items() if id_ not in self._hidden_specs}
 
 
 def _names(type_: Type, parent: _Path = ()) -> Iterator[tuple[_Path, int]]:

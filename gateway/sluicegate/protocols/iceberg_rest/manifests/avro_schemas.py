@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import starmap
 from typing import Any
 
-from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
+from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
+from sluicegate.tables.iceberg.shape import IcebergShape
 
 AvroSchema = dict[str, Any]
 
 _DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+_FIXED = re.compile(r"fixed\[(\d+)\]")
 _PRIMITIVES: dict[str, Any] = {
     "boolean": "boolean",
     "int": "int",
@@ -21,6 +24,9 @@ _PRIMITIVES: dict[str, Any] = {
     "date": {"type": "int", "logicalType": "date"},
     "timestamp": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False},
     "timestamptz": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": True},
+    "time": {"type": "long", "logicalType": "time-micros"},
+    "timestamp_ns": {"type": "long", "logicalType": "timestamp-nanos", "adjust-to-utc": False},
+    "timestamptz_ns": {"type": "long", "logicalType": "timestamp-nanos", "adjust-to-utc": True},
 }
 
 
@@ -42,14 +48,20 @@ def manifest_list_schema() -> AvroSchema:
     )
 
 
-def manifest_schema(shape: IcebergShape) -> AvroSchema:
-    """The schema of the manifests of a table."""
+def manifest_schema(shape: IcebergShape, spec: int | None = None) -> AvroSchema:
+    """The schema of the manifests of a table.
+
+    Args:
+        shape: The table.
+        spec: The id of the spec of their files. `None` for the table's only one.
+    """
+    fields = partition_types(shape, spec_without((), shape) if spec is None else spec)
     data_file = _record(
         "r2",
         _field(134, "content", "int"),
         _field(100, "file_path", "string"),
         _field(101, "file_format", "string"),
-        _field(102, "partition", _record("r102", *map(_partition, shape.partition_fields))),
+        _field(102, "partition", _record("r102", *starmap(_partition, fields))),
         _field(103, "record_count", "long"),
         _field(104, "file_size_in_bytes", "long"),
         _optional(125, "lower_bounds", _bounds_by_id(126, 127)),
@@ -74,20 +86,31 @@ def _bounds_by_id(key: int, value: int) -> AvroSchema:
     return {"type": "array", "items": entry, "logicalType": "map"}
 
 
-def _partition(field: PartitionField) -> AvroSchema:
+def partition_types(shape: IcebergShape, spec: int) -> list[tuple[int, str]]:
+    """The ids and primitive types of the fields of a partition."""
+    if shape.own is None:
+        return [(field.id, str(field.source.type)) for field in shape.partition_fields]
+    [found] = [each for each in shape.own.specs if each.id == spec]
+    return [(field.id, field.type) for field in found.fields]
+
+
+def _partition(id_: int, type_: str) -> AvroSchema:
     """Readers find fields by their ids, so the name need not be that of the column."""
-    return _optional(field.id, f"partition_{field.id}", _avro_type(field))
+    return _optional(id_, f"partition_{id_}", _avro_type(id_, type_))
 
 
-def _avro_type(field: PartitionField) -> Any:
-    iceberg = str(field.source.type)
+def _avro_type(id_: int, iceberg: str) -> Any:
+    if iceberg == "uuid":
+        return {"type": "fixed", "name": f"uuid_{id_}", "size": 16, "logicalType": "uuid"}
+    if fixed := _FIXED.fullmatch(iceberg):
+        return {"type": "fixed", "name": f"fixed_{id_}", "size": int(fixed[1])}
     digits = decimal_digits(iceberg)
     if digits is None:
         return _PRIMITIVES[iceberg]
     precision, scale = digits
     return {
         "type": "fixed",
-        "name": f"decimal_{field.id}",
+        "name": f"decimal_{id_}",
         "size": decimal_bytes(precision),
         "logicalType": "decimal",
         "precision": precision,

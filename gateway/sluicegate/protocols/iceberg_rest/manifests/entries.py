@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context, Decimal
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_digits
+from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartitions
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
 from sluicegate.protocols.iceberg_rest.planning.vectors import PUFFIN, VectorBlob
@@ -71,6 +73,8 @@ class Entries:
     def __init__(self, view: IcebergView) -> None:
         self._view = view
         self._reader = PartitionReader(view.shape)
+        own = view.shape.own
+        self._own = None if own is None else OwnPartitions(own)
         self._partitions: dict[str, dict[str, Any]] = {}
         self._snapshot = snapshot_id(view.snapshot.version)
 
@@ -136,6 +140,11 @@ class Entries:
     def _partition(self, text: str) -> dict[str, Any]:
         """The values of a partition by the names of the Avro fields."""
         found = self._partitions.get(text)
+        if found is None and self._own is not None:
+            partition = self._own.of(text)
+            fields_values = zip(partition.spec.fields, partition.values, strict=True)
+            found = {f"partition_{field.id}": _written(value) for field, value in fields_values}
+            self._partitions[text] = found
         if found is None:
             fields = self._view.shape.partition_fields
             values = self._reader.values(text, range(len(fields)))
@@ -156,6 +165,11 @@ def _place_in_file(blob: VectorBlob, path: str) -> dict[str, Any]:
         return {"content_offset": blob.offset, "content_size_in_bytes": blob.size}
     bounds = [{"key": FILE_PATH_ID, "value": path.encode()}]
     return {"lower_bounds": bounds, "upper_bounds": bounds}
+
+
+def _written(value: Any) -> Any:
+    """A value of an Iceberg table as fastavro writes it."""
+    return value.bytes if isinstance(value, uuid.UUID) else value
 
 
 def _avro_value(field: PartitionField, value: Any) -> Any:

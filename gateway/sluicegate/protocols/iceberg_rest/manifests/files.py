@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio.to_thread
 import orjson
-import pyarrow as pa
 
 from sluicegate.api import NotFound
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import manifest_name
@@ -19,13 +18,9 @@ from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (
     manifest_list_schema,
     manifest_schema,
 )
-from sluicegate.protocols.iceberg_rest.manifests.entries import (
-    Entries,
-    Entry,
-    rows_by_path,
-    sequence_number,
-)
-from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
+from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, Entry, sequence_number
+from sluicegate.protocols.iceberg_rest.manifests.parts import Part, parts_of
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
 from sluicegate.tables.iceberg.metadata import schema_json
@@ -59,14 +54,16 @@ class ManifestFiles:
             UnsupportedOperation: Iceberg clients cannot read a part of the table.
         """
         found = []
-        rows = await anyio.to_thread.run_sync(rows_by_path, view.files)
-        for place in range(-(-len(rows) // MANIFEST_FILES)):
+        parts = await anyio.to_thread.run_sync(parts_of, view, MANIFEST_FILES)
+        for place, part in enumerate(parts):
             for content in (_DATA, _DELETES):
                 number = 2 * place + content
-                entries = await self._entries(view, rows, number)
+                entries = await self._entries(view, part, number)
                 if entries:
-                    manifest = await anyio.to_thread.run_sync(_manifest, view, content, entries)
-                    found.append(_listed(view, number, len(manifest), entries))
+                    manifest = await anyio.to_thread.run_sync(
+                        _manifest, view, part.spec, content, entries
+                    )
+                    found.append(_listed(view, part.spec, number, len(manifest), entries))
         return await anyio.to_thread.run_sync(_manifest_list, view, found)
 
     async def manifest(self, view: IcebergView, number: int) -> bytes:
@@ -75,17 +72,17 @@ class ManifestFiles:
         Raises:
             NotFound: There is no manifest with this number.
         """
-        rows = await anyio.to_thread.run_sync(rows_by_path, view.files)
-        entries = await self._entries(view, rows, number)
+        parts = await anyio.to_thread.run_sync(parts_of, view, MANIFEST_FILES)
+        place = number // 2
+        entries = await self._entries(view, parts[place], number) if place < len(parts) else []
         if not entries:
             raise NotFound("there is no such manifest: load the table again")
-        return await anyio.to_thread.run_sync(_manifest, view, number % 2, entries)
+        return await anyio.to_thread.run_sync(_manifest, view, parts[place].spec, number % 2, entries)
 
-    async def _entries(self, view: IcebergView, rows: pa.Table, number: int) -> list[Entry]:
+    async def _entries(self, view: IcebergView, part: Part, number: int) -> list[Entry]:
         """The entries of a manifest; none if there is no such manifest."""
-        place, content = divmod(number, 2)
-        files = rows.slice(min(place * MANIFEST_FILES, len(rows)), MANIFEST_FILES)
-        if content == _DATA:
+        files = part.files
+        if number % 2 == _DATA:
             return await anyio.to_thread.run_sync(lambda: list(Entries(view).of_data(files)))
         vectors = files.column("deletion_vector")
         if vectors.null_count == len(vectors):
@@ -94,13 +91,15 @@ class ManifestFiles:
         return await anyio.to_thread.run_sync(lambda: list(Entries(view).of_vectors(files, blobs)))
 
 
-def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -> dict[str, Any]:
+def _listed(
+    view: IcebergView, spec: int, number: int, length: int, entries: list[Entry]
+) -> dict[str, Any]:
     [path] = view.paths.of([manifest_name(number)])
     snapshot = snapshot_id(view.snapshot.version)
     return {
         "manifest_path": path,
         "manifest_length": length,
-        "partition_spec_id": spec_without((), view.shape),
+        "partition_spec_id": spec,
         "content": number % 2,
         "sequence_number": snapshot,
         "min_sequence_number": sequence_number(view, deletes=number % 2 == _DELETES),
@@ -114,9 +113,9 @@ def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -
     }
 
 
-def _manifest(view: IcebergView, content: int, entries: list[Entry]) -> bytes:
+def _manifest(view: IcebergView, spec_id: int, content: int, entries: list[Entry]) -> bytes:
     shape = view.shape
-    [spec, *_] = partition_specs(shape)
+    [spec] = [each for each in partition_specs(shape) if each["spec-id"] == spec_id]
     described = {"schema-id": _SCHEMA_ID, **schema_json(shape.schema)}
     headers = {
         "schema": orjson.dumps(described).decode(),
@@ -126,7 +125,7 @@ def _manifest(view: IcebergView, content: int, entries: list[Entry]) -> bytes:
         "format-version": str(shape.format_version),
         "content": "deletes" if content == _DELETES else "data",
     }
-    return _avro(manifest_schema(shape), entries, headers)
+    return _avro(manifest_schema(shape, spec_id), entries, headers)
 
 
 def _manifest_list(view: IcebergView, manifests: list[dict[str, Any]]) -> bytes:

@@ -12,6 +12,7 @@ from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Json
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import Kind, kind_of
+from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartitions
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
 
@@ -40,6 +41,7 @@ class PartitionReader:
         self._shape = shape
         self._all_fields = spec_without((), shape)
         self._compared = compared
+        self._own = None if shape.own is None else OwnPartitions(shape.own)
         self._fields: Sequence[tuple[PartitionField, Kind | None]] = [
             (field, kind_of(str(field.source.type))) for field in shape.partition_fields
         ]
@@ -55,6 +57,8 @@ class PartitionReader:
 
     def members(self, text: str) -> bytes:
         """The members `spec-id` and `partition` of the files in a partition; raises as `values`."""
+        if self._own is not None:
+            return self._own_members(self._own, text)
         partition, spec = orjson.loads(text), self._all_fields
         values = [self._json_value(partition, place) for place in range(len(self._fields))]
         if self._dialect is Dialect.PYICEBERG and None in values:
@@ -63,6 +67,15 @@ class PartitionReader:
             values = [value for value in values if value is not None]
         written = json.dumps(values, separators=(",", ":"))  # orjson refuses large decimals as integers
         return b'"spec-id":%d,"partition":%b' % (spec, written.encode())
+
+    def _own_members(self, own: OwnPartitions, text: str) -> bytes:
+        """The same for files that contain all columns. PyIceberg needs no partition to read them."""
+        found = own.none if self._dialect is Dialect.PYICEBERG else own.of(text)
+        try:
+            values = found.json()
+        except ValueError:
+            found, values = own.none, []
+        return b'"spec-id":%d,"partition":%b' % (found.spec.id, json.dumps(values).encode())
 
     def _value(self, partition: dict[str, str | None], place: int) -> tuple[Any, Kind]:
         field, kind = self._fields[place]

@@ -8,6 +8,8 @@ these fields, so that PyIceberg reads their columns as null. Other clients get t
 
 If one of the specs has no fields, Spark tests all filters itself, also those that plans decide
 (Iceberg documentation, `ExpressionUtil.selectsPartitions`).
+
+Iceberg tables have their own specs, and always one without fields.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.iceberg.shape import IcebergShape, OwnMetadata
 
 _MOST_FIELDS = 6
 _NUMBER_BITS = 7
@@ -35,6 +37,8 @@ def spec_without(missing: Collection[int], shape: IcebergShape) -> int:
     Raises:
         UnsupportedOperation: The table has more fields than specs are listed for.
     """
+    if shape.own is not None:
+        return shape.own.default_spec
     if not missing:
         return _first(shape)
     fields = len(shape.partition_fields)
@@ -53,6 +57,8 @@ def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
 
     Source: Iceberg specification, "Partition Specs".
     """
+    if shape.own is not None:
+        return own_specs(shape.own)
     fields = [
         {
             "field-id": field.id,
@@ -74,6 +80,26 @@ def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
             ],
         }
         for number in numbers
+    ]
+
+
+def own_specs(own: OwnMetadata) -> list[Mapping[str, Any]]:
+    """The specs of an Iceberg table, of which the first one is that of new files."""
+    first_last = sorted(own.specs, key=lambda spec: (spec.id != own.default_spec, spec.id))
+    return [
+        {
+            "spec-id": spec.id,
+            "fields": [
+                {
+                    "field-id": field.id,
+                    "source-id": field.source_id,
+                    "name": field.name,
+                    "transform": field.transform,
+                }
+                for field in spec.fields
+            ],
+        }
+        for spec in first_last
     ]
 
 
