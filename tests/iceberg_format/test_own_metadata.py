@@ -147,7 +147,7 @@ def test_a_renamed_column_keeps_its_id_and_a_new_one_gets_its_own(lake: IcebergS
         update.rename_column("at", "time of day")
         update.delete_column("key")
         update.add_column("key", TimeType())
-    written(table, [{**ROWS[0], "key": time(1), "time of day": time(2), "at": None}])
+    written(table, [{**ROWS[0], "id": 7, "key": time(1), "time of day": time(2), "at": None}])
     found = loaded(lake, name)
     assert found.schemas() == table.schemas()
     assert found.schema().schema_id == table.schema().schema_id
