@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.iceberg.declaration import IcebergDeclaration
 
@@ -44,7 +44,7 @@ def identity_column(declaration: IcebergDeclaration, name: str) -> IdentityColum
     return _columns(declaration.schema, declaration.specs).get(name.casefold())
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _columns(schema: str, specs: str) -> Mapping[str, IdentityColumn]:
     try:
         sources = {
