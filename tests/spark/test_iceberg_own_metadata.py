@@ -7,8 +7,6 @@ from pyiceberg.transforms import BucketTransform, DayTransform, TruncateTransfor
 from spark.iceberg_readers import REST, IcebergReaders, spark_catalog
 from support.gateways.iceberg_rest import SCHEMA
 
-from sluicegate.protocols.iceberg_rest.view import snapshot_id
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("iceberg"),  # one worker has the catalogs

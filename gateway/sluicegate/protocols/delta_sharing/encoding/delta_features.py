@@ -136,7 +136,7 @@ class AnsweredFeatures:
 
 
 def _with_own_lists(protocol: TableProtocol) -> TableProtocol:
-    """The protocol without lists that its versions do not have (Delta protocol, "Protocol Evolution")."""
+    """The protocol without lists that its versions do not have (Delta protocol, "Table Features")."""
     return replace(
         protocol,
         reader_features=protocol.reader_features if protocol.min_reader_version >= 3 else None,

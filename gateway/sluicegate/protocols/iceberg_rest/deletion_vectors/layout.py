@@ -135,6 +135,8 @@ def check_sizes(files: FileSet) -> None:
 
 def _rows(files: FileSet, vectors: pa.ChunkedArray) -> pa.Array:
     """The rows of live files that have vectors."""
+    if not vectors.num_chunks:
+        return pa.array([], pa.uint64())  # PyArrow crashes in `indices_nonzero` without chunks
     present = vectors.is_valid()
     return pc.indices_nonzero(present if files.live is None else pc.and_(present, files.live))
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 # The text of their values in the log is the text that recipients' properties are compared with.
 _PARTITION_TYPES: Final = ("string", "byte", "short", "integer", "long", "date", "boolean")
-# Spark replaces each character in this set by three, such as `%2F`. Source: Spark,
-# `ExternalCatalogUtils.escapePathName`.
+# Spark's `ExternalCatalogUtils.escapePathName` replaces each other character by three, such as `%2F`.
 _NOT_ESCAPED: Final = r"""[^\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]"""
 _LONGEST_NAME: Final = 255  # bytes of a name in the file systems of disks, HDFS and Azure
 _LONGEST_KEY: Final = 1024  # bytes of the key of an object in S3 and Google Cloud Storage
