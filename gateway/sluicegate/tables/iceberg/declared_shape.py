@@ -65,7 +65,7 @@ def declared_shape(
         written = orjson.loads(declaration.schema)
         schema = _Reader(names).struct(written, "")
         own = _own(declaration, written, schema)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise TableUnreadable("the table declares a malformed schema", detail=repr(error)) from error
     types = {field.type for field in fields_of(schema)}
     return IcebergShape(
