@@ -27,7 +27,7 @@ _DOUBLE_DIGITS = 17
 _ROUNDED_BITS = 50
 # delta-rs 1.6 writes these as the bounds of decimals with values beyond 64 bits.
 _SATURATED = (-(1 << 63), 1 - (1 << 63), (1 << 63) - 1)
-_LONG_DIGITS = 19  # of the largest 64-bit integer
+LONG_DIGITS = 19  # of the largest 64-bit integer
 _INFINITY = 0x7F800000  # as the bits of single precision
 _WHOLE = re.compile(r"[+-]?\d{1,19}")
 # Delta truncates maxima to 32 characters and appends the largest character as a tie-breaker, by its
@@ -150,7 +150,7 @@ def _decimal(column: ColumnType, value: Any) -> Span | None:
     if isinstance(value, bool):
         return None
     exact = number(str(value))
-    if exact is None or (exact in _SATURATED and column.precision - column.scale >= _LONG_DIGITS):
+    if exact is None or (exact in _SATURATED and column.precision - column.scale >= LONG_DIGITS):
         return None
     low, high = units(exact, column.scale)
     if len(exact.as_tuple().digits) <= _DOUBLE_DIGITS:

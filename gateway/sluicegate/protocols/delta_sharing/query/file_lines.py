@@ -14,6 +14,7 @@ from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.canonical_partitions import canonical_partitions
 from sluicegate.tables.partitions import answered_partitions
+from sluicegate.tables.saturated_bounds import saturated_bounds
 
 
 class FileLines:
@@ -44,6 +45,7 @@ class FileLines:
         self._urls = Urls(signer, view.table, shareable=shareable)
         self._view = view
         self._partitions = canonical_partitions(view.snapshot.metadata)
+        self._bounds = saturated_bounds(view.snapshot.metadata.schema_string)
 
     @property
     def expires_at(self) -> int | None:
@@ -68,7 +70,8 @@ class FileLines:
         if not self._counted:
             self._signer.offer(view.table, more)
         self.offered += more
-        batch = self._partitions.of_files(answered_partitions(batch, view.snapshot.metadata))
+        batch = self._bounds.without(answered_partitions(batch, view.snapshot.metadata))
+        batch = self._partitions.of_files(batch)
         presigned = await self._urls.of(texts(batch.column("path")))
         if view.agreement.response_format == "parquet":
             return parquet_lines.files(batch, presigned, view.at, view.hash_name)
