@@ -14,6 +14,7 @@ from sluicegate.tables.changes import (
     CommitFiles,
     TableState,
 )
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.delta.parts import (
     LOG_ACTIONS,
@@ -25,7 +26,6 @@ from sluicegate.tables.delta.parts import (
 )
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
 from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
 from sluicegate.tables.partitions import without_partitions
 from sluicegate.tables.refs import no_such_ref

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate._util.unused_pandas import keep_pandas_unloaded
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.derived import DerivedColumns
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
 from sluicegate.tables.packed import PackedTexts
 
 keep_pandas_unloaded()  # whatever reads tables imports this module first

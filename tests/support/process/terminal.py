@@ -10,10 +10,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# Takes the terminal as its controlling one, so that Ctrl-C is a signal.
+# Takes the terminal as its controlling one, so that Ctrl-C is a signal. Shells start programs in the
+# background with this signal ignored.
 _COMMAND = """
-import fcntl, sys, termios
+import fcntl, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sluicegate.cli import main
 main()
 """

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from sluicegate.api import TableUnreadable, UnsupportedOperation
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.declared_shape import declared_shape
 from sluicegate.tables.iceberg.metadata import schema_json
 from sluicegate.tables.iceberg.shape import IcebergShape, OwnMetadata, children

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from sluicegate.api import TableUnreadable
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.identity import IdentityColumn, identity_column
 
 

@@ -22,7 +22,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.audit.trail import PARTITION_FILTER
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.identity import identity_column
 from sluicegate.tables.partitions import (
     PartitionValues,

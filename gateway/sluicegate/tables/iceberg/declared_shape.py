@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api.errors import TableUnreadable
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.delta_schema import refused
 from sluicegate.tables.iceberg.shape import (
     FIRST_HIDDEN_ID,

@@ -12,7 +12,7 @@ import orjson
 
 from sluicegate._util.lru import cached_by_text
 from sluicegate.api.errors import TableUnreadable
-from sluicegate.tables.iceberg.declaration import IcebergDeclaration
+from sluicegate.tables.declaration import IcebergDeclaration
 
 IDENTITY: Final = "identity"
 _FIRST_DAY = date(1970, 1, 1)

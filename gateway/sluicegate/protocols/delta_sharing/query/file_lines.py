@@ -14,7 +14,7 @@ from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.canonical_partitions import canonical_partitions
 from sluicegate.tables.partitions import answered_partitions
-from sluicegate.tables.saturated_bounds import saturated_bounds
+from sluicegate.tables.predicates.saturated_bounds import saturated_bounds
 
 
 class FileLines:

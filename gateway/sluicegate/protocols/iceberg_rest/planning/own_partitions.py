@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import kind_of
-from sluicegate.tables.iceberg.declaration import SPEC
+from sluicegate.tables.declaration import SPEC
 from sluicegate.tables.iceberg.identity import IDENTITY
 from sluicegate.tables.iceberg.shape import OwnMetadata, Spec, SpecField
 

@@ -10,7 +10,7 @@ import pytest
 from support.tables.deltalog import DeltaFolder
 from support.tables.snapshots import latest
 
-from sluicegate.tables.saturated_bounds import saturated_bounds
+from sluicegate.tables.predicates.saturated_bounds import saturated_bounds
 
 LARGEST = "9223372036854775807"
 
