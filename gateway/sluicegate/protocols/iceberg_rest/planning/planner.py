@@ -14,7 +14,7 @@ from sluicegate.audit.trail import note_issued
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.candidates import candidates, without_others
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import compared_literals
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
 from sluicegate.protocols.iceberg_rest.planning.pages import (
@@ -195,12 +195,12 @@ async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> Asy
 
 
 def _statistics(view: TableView, request: PlanRequest) -> Statistics:
-    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    columns = Columns(view.shape, case_sensitive=request.case_sensitive)
     return Statistics(view.snapshot.metadata, columns, request.stats_fields)
 
 
 def _partitions_for_pyiceberg(view: TableView, request: PlanRequest) -> PartitionReader:
-    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    columns = Columns(view.shape, case_sensitive=request.case_sensitive)
     return PartitionReader(view.shape, request.dialect, compared_literals(request.filter, columns))
 
 

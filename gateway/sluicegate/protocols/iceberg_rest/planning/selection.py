@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sluicegate.api.errors import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.candidates import PlanCandidates
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expression, column_tests
@@ -68,7 +68,7 @@ def select(view: TableView, files: PlanCandidates, request: PlanRequest) -> Task
     """
     if request.filter is True:
         return TaskSelection(files.selected(None, None), {})
-    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    columns = Columns(view.shape, case_sensitive=request.case_sensitive)
     decisions = Decisions(request.filter, columns)
     if decisions.places:
         selection = _decided(view, files, decisions, columns, request.filter)

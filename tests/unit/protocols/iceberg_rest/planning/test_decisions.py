@@ -11,7 +11,7 @@ from support.tables.iceberg_views import iceberg_shape
 
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.api.conditions import And, Column, Comparison, IsNull, Literal, Not, Operator, Or
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import parse_filter
 from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
@@ -33,7 +33,7 @@ METADATA = table_metadata(
     ["day", "Land"],
 )
 SHAPE = iceberg_shape(METADATA)
-COLUMNS = columns_of(SHAPE, case_sensitive=True)
+COLUMNS = Columns(SHAPE, case_sensitive=True)
 DATA = {"type": "gt", "term": "id", "value": 5}
 DE = '{"day":"2024-01-02","Land":"DE"}'
 NULLS = '{"day":null,"Land":""}'
@@ -259,7 +259,7 @@ def test_what_is_not_understood_prunes_nothing(node: Any) -> None:
 
 
 def test_names_can_ignore_case_but_must_be_unique() -> None:
-    columns = columns_of(SHAPE, case_sensitive=False)
+    columns = Columns(SHAPE, case_sensitive=False)
     assert columns.find("LAND", "filter").place == 1
     assert columns.find("POINT.X", "filter").field.name == "x"
     twins = table_metadata([schema_field("a", "long"), schema_field("A", "long")])

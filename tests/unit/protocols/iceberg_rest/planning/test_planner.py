@@ -21,7 +21,7 @@ from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
 from sluicegate.protocols.iceberg_rest.planning import tasks
 from sluicegate.protocols.iceberg_rest.planning.candidates import LoadedCandidates
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, PlanPage, page_size, pages
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
@@ -282,7 +282,7 @@ async def test_bounds_are_binary_values(
 ) -> None:
     metadata = table_metadata([schema_field("v", kind)])
     view = await iceberg_view(metadata, snapshot().files)
-    columns = columns_of(view.shape, case_sensitive=True)
+    columns = Columns(view.shape, case_sensitive=True)
     text = orjson.dumps({"minValues": {"v": low}, "maxValues": {"v": high}}).decode()
     (members,) = Statistics(metadata, columns, ["v"]).members([text])
     sent = orjson.loads("{" + members[1:] + "}")

@@ -5,9 +5,10 @@ Source: Iceberg REST specification, "FieldName".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import islice
 
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.tables.iceberg.shape import Field, IcebergShape, ListOf, MapOf, Struct, Type
@@ -43,6 +44,9 @@ class TableField:
 class Columns:
     """The columns of a table by name.
 
+    Names are found level by level. An index of full names could be thousands of times as large as the
+    schema, in which a struct has its name once for all of its fields.
+
     Args:
         shape: The table's shape.
         case_sensitive: Whether upper and lower case differ.
@@ -50,10 +54,9 @@ class Columns:
 
     def __init__(self, shape: IcebergShape, *, case_sensitive: bool) -> None:
         self._case_sensitive = case_sensitive
-        self._named: dict[str, TableField | None] = {}
-        for name, column in _all_columns(shape):
-            key = name if case_sensitive else name.casefold()
-            self._named[key] = None if key in self._named else column
+        self._schema = shape.schema
+        self._places = {part.source.id: place for place, part in enumerate(shape.partition_fields)}
+        self._levels: dict[int, Mapping[str, Sequence[Field]]] = {}  # by identities of structs
 
     def find(self, name: str, where: str) -> TableField:
         """The column with a full name.
@@ -65,32 +68,38 @@ class Columns:
         Raises:
             InvalidRequest: The table has no such column, or several.
         """
-        key = name if self._case_sensitive else name.casefold()
-        column = self._named.get(key)
-        if column is None:
-            problem = "more than one column" if key in self._named else "no column"
+        found = list(islice(self._matches(self._schema, self._key(name), ()), 2))
+        if len(found) != 1:
+            problem = "more than one column" if found else "no column"
             raise InvalidRequest(f"{where}: the table has {problem} named {name[:_SHOWN]!r}")
-        return column
+        [fields] = found
+        in_structs = all(isinstance(field.type, Struct) for field in fields[:-1])
+        return TableField(fields, in_structs, self._places.get(fields[-1].id))
 
+    def _key(self, name: str) -> str:
+        return name if self._case_sensitive else name.casefold()
 
-@lru_cache(maxsize=64)
-def columns_of(shape: IcebergShape, *, case_sensitive: bool) -> Columns:
-    """The columns of a shape, which are kept for later requests of the same table."""
-    return Columns(shape, case_sensitive=case_sensitive)
+    def _matches(self, kind: Type, name: str, above: tuple[Field, ...]) -> Iterator[tuple[Field, ...]]:
+        """The fields from the top of the schema down to each one that the rest of a name can mean."""
+        level = self._level(kind)
+        for field in level.get(name, ()):
+            yield (*above, field)
+        end = name.find(".")
+        while end >= 0:
+            for field in level.get(name[:end], ()):
+                if not isinstance(field.type, str):
+                    yield from self._matches(field.type, name[end + 1 :], (*above, field))
+            end = name.find(".", end + 1)
 
-
-def _all_columns(shape: IcebergShape) -> Iterator[tuple[str, TableField]]:
-    places = {part.source.id: place for place, part in enumerate(shape.partition_fields)}
-    waiting = [
-        (field.name, TableField((field,), place=places.get(field.id))) for field in shape.schema.fields
-    ]
-    while waiting:
-        name, column = waiting.pop()
-        yield name, column
-        for child in _children(column.field.type):
-            inside = column.in_structs and isinstance(column.field.type, Struct)
-            fields, place = (*column.fields, child), places.get(child.id)
-            waiting.append((f"{name}.{child.name}", TableField(fields, inside, place)))
+    def _level(self, kind: Type) -> Mapping[str, Sequence[Field]]:
+        """The fields of a type by their names."""
+        level = self._levels.get(id(kind))
+        if level is None:
+            found: dict[str, list[Field]] = defaultdict(list)
+            for field in _children(kind):
+                found[self._key(field.name)].append(field)
+            level = self._levels[id(kind)] = found
+        return level
 
 
 def _children(kind: Type) -> tuple[Field, ...]:
