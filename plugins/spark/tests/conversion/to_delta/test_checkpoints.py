@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from sluicegate.formats import (
     TableProtocol,
 )
 from sluicegate_spark.conversion.to_delta.checkpoints import write_checkpoint
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.delta_log import (
     add_lines,
     commit,
@@ -38,7 +40,9 @@ WEEK = 7 * 86_400_000  # milliseconds
 PROTOCOL = TableProtocol(3, 7, ("deletionVectors",), ("deletionVectors", "sluicegateMirror"))
 METADATA = TableMetadata(
     id="orders",
-    schema_string='{"type":"struct","fields":[]}',
+    schema_string=(
+        '{"type":"struct","fields":[{"name":"p","type":"string","nullable":true,"metadata":{}}]}'
+    ),
     partition_columns=("p",),
     configuration={"delta.checkpointInterval": "5"},
     created_time=7,
@@ -193,3 +197,20 @@ async def test_what_cannot_be_written_is_not_named(log: Log) -> None:
         await log.checkpoint()
     assert not (log.folder / "_last_checkpoint").exists()
     assert len((await log.state()).files) == 1
+
+
+async def test_bounds_are_complete_as_in_commits(log: Log) -> None:
+    await log.commit(0, [file("a")])
+    state = await log.state()
+    numbers = '{"name":"n","type":"byte","nullable":true,"metadata":{}}'
+    stats = '{"numRecords":2,"minValues":{},"maxValues":{"n":5},"nullCount":{"p":0}}'
+    written = replace(
+        state,
+        metadata=replace(METADATA, schema_string=f'{{"type":"struct","fields":[{numbers}]}}'),
+        files=files([{**file("a"), "stats": stats}]),
+    )
+    directory = ObjectDirectory(LocalStore(str(log.folder.parents[1])), "orders")
+    write_checkpoint(directory, 0, written, datetime_of(NOW))
+    table = pq.read_table(log.folder / f"{0:020}.checkpoint.parquet", columns=["add"])
+    [added] = table.column("add").drop_null().to_pylist()
+    assert added["stats"] == ColumnBounds.of(written.metadata).complete(stats) != stats

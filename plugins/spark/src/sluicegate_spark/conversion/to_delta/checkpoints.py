@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from sluicegate.api import ObjectDirectory
 from sluicegate.formats import DELETION_VECTOR, Snapshot, TableMetadata, TableProtocol
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.delta_log import add_lines, commit_header
 from sluicegate_spark.conversion.to_delta.tombstones import TOMBSTONE, tombstones
 
@@ -143,7 +144,7 @@ def _live(state: Snapshot) -> Iterator[_Actions]:
     """Return protocol, metadata and files in the form of a commit."""
     for kind, action in header_actions(state.protocol, state.metadata).items():
         yield kind, pa.array([action], CHECKPOINT.field(kind).type)
-    for batch in add_lines(state.files):
+    for batch in add_lines(state.files, ColumnBounds.of(state.metadata)):
         files = (orjson.loads(line)["add"] for line in batch.splitlines())
         unchanged = [file | {"dataChange": False} for file in files]
         yield "add", pa.array(unchanged, CHECKPOINT.field("add").type)

@@ -34,8 +34,9 @@ from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, c
 from ...delta_parts import VECTOR, files_of
 from ..test_checkpoints import NOW, PROTOCOL, WEEK, datetime_of
 
-METADATA = TableMetadata(id="t", schema_string="{}", configuration={"k": "v"})
-LATER = TableMetadata(id="t", schema_string="{}", configuration={"k": "w"})
+SCHEMA = '{"type":"struct","fields":[]}'
+METADATA = TableMetadata(id="t", schema_string=SCHEMA, configuration={"k": "v"})
+LATER = TableMetadata(id="t", schema_string=SCHEMA, configuration={"k": "w"})
 
 
 def directory_in(folder: Path) -> ObjectDirectory:
