@@ -20,6 +20,7 @@ from support.tables.reader_tables.weakened import WEAKENINGS, weaken
 Texts = dict[str, str | None]
 
 _FILES = ("add", "remove", "cdc")
+_PLAIN = re.compile(r"true|false|-?\d+(\.\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?Z?)?")
 _DECIMAL = re.compile(r"decimal\(\d+,\s*\d+\)")
 
 
@@ -188,7 +189,8 @@ def _partition_types(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _respelled(kind: str, text: str | None, rng: random.Random) -> str | None:
-    if not text or kind in ("string", "binary"):
+    # Some tables have other forms already.
+    if not text or kind in ("string", "binary") or not _PLAIN.fullmatch(text):
         return text
     return rng.choice(_spellings(kind, text))
 
@@ -196,7 +198,7 @@ def _respelled(kind: str, text: str | None, rng: random.Random) -> str | None:
 def _spellings(kind: str, text: str) -> list[str]:
     if kind == "boolean":
         return [text.upper(), text.title(), text[0]]
-    if kind in ("byte", "short", "integer", "long"):
+    if kind in ("byte", "short", "integer", "long") and "." not in text:
         sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
         return [f"{sign}0{digits}", text if sign else f"+{text}"]
     if _DECIMAL.fullmatch(kind):
