@@ -118,11 +118,12 @@ class Shapes:
         key = _key(table, version)
         kept = (key, version.version, version.deletion_vectors, _declared(version))
         made = self._made.get(kept)
-        if made is None and version.metadata.iceberg is not None:  # it has all ids itself
-            made = await anyio.to_thread.run_sync(_shape, version, Assignment(version.version, ()))
-        elif made is None:
-            made = await self._make(key, version)
-        self._made.put(kept, made)
+        if made is None:
+            if version.metadata.iceberg is None:
+                made = await self._make(key, version)
+            else:  # it has all ids itself
+                made = await anyio.to_thread.run_sync(_shape, version, Assignment(version.version, ()))
+            self._made.put(kept, made)
         return made
 
     async def _make(self, key: str, version: DescribedVersion) -> IcebergShape:
