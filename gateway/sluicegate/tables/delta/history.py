@@ -171,12 +171,7 @@ class History:
     ) -> TableState:
         for outline in await read_deltas(listing, segment.deltas, self._known_outline):
             protocol, metadata = outline.protocol or protocol, outline.metadata or metadata
-        since = None if segment.checkpoint is None else segment.checkpoint.version
-        return TableState(
-            segment.version,
-            needed(protocol, "protocol", since),
-            needed(metadata, "metadata", since),
-        )
+        return TableState(segment.version, *needed(protocol, metadata, segment.since))
 
     async def _checkpoint_head(
         self, segment: LogSegment

@@ -260,11 +260,9 @@ class DeltaLog:
     ) -> LaterVersion:
         """Read a segment's commits. `before` is the timestamp of the previous version."""
         commits = await self._commits(listing, segment.deltas)
-        since = None if segment.checkpoint is None else segment.checkpoint.version
         protocols = [base.protocol, *(commit.protocol for commit in commits)]
-        protocol = needed(_newest(protocols), "protocol", since)
         every_metadata = [base.metadata, *(commit.metadata for commit in commits)]
-        metadata = needed(_newest(every_metadata), "metadata", since)
+        protocol, metadata = needed(_newest(protocols), _newest(every_metadata), segment.since)
         check_readable(protocol, by_catalog=self._table.latest_version is not None)
         check_shareable(metadata)
         timestamp = await self._timestamp(segment, commits, metadata, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
@@ -12,7 +12,6 @@ from sluicegate.tables.features import READER_FEATURES, column_names, primitive_
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
-_T = TypeVar("_T")
 
 _MAX_READER_VERSION = 3
 _MAX_SHOWN = 100
@@ -49,27 +48,30 @@ def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
     )
 
 
-def needed(value: _T | None, what: str, checkpoint: int | None) -> _T:
-    """The protocol or the metadata of a version, which must be in its checkpoint or in later commits.
+def needed(
+    protocol: TableProtocol | None, metadata: TableMetadata | None, since: int | None
+) -> tuple[TableProtocol, TableMetadata]:
+    """The protocol and the metadata of a version, which must be in its checkpoint or in later commits.
 
     Commits before the checkpoint do not count, even if they still exist (docs/adr/0091).
 
     Args:
-        value: What was found.
-        what: `protocol` or `metadata`.
-        checkpoint: The version of the checkpoint from which the log was read.
+        protocol: The newest one that was found.
+        metadata: The same.
+        since: The version of the checkpoint from which the log was read.
 
     Raises:
-        TableUnreadable: There is none.
+        TableUnreadable: One of them is missing.
     """
-    if value is not None:
-        return value
-    if checkpoint is None:
+    if protocol is not None and metadata is not None:
+        return protocol, metadata
+    what = "protocol" if protocol is None else "metadata"
+    if since is None:
         raise TableUnreadable(
             f"the Delta log has no {what} action: the table was not written completely"
         )
     raise TableUnreadable(
-        f"the Delta log has no {what} action in its checkpoint of version {checkpoint} or in later "
+        f"the Delta log has no {what} action in its checkpoint of version {since} or in later "
         "commits: restore the checkpoint, or remove it if the log still has all commits"
     )
 

@@ -32,6 +32,11 @@ class LogSegment:
     deltas: tuple[LogFile, ...]
     newest: LogFile
 
+    @property
+    def since(self) -> int | None:
+        """The version of the checkpoint."""
+        return None if self.checkpoint is None else self.checkpoint.version
+
 
 @dataclass(frozen=True, slots=True)
 class LogListing:

@@ -197,8 +197,7 @@ async def _version(
         for file in deltas:
             actions = await read_actions(log.store, file, root, files=False)
             protocol, metadata = actions.protocol or protocol, actions.metadata or metadata
-    since = None if segment.checkpoint is None else segment.checkpoint.version
-    protocol, metadata = needed(protocol, "protocol", since), needed(metadata, "metadata", since)
+    protocol, metadata = needed(protocol, metadata, segment.since)
     check_readable(protocol, by_catalog=table.latest_version is not None)
     check_shareable(metadata)
     all_parts = (*parts, *map(_part, deltas))
