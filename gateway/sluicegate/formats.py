@@ -14,6 +14,7 @@ from sluicegate.tables.changes import (
     CommitFiles,
     TableState,
 )
+from sluicegate.tables.column_mapping import is_mapped
 from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.delta.parts import (
@@ -28,6 +29,7 @@ from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
 from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
 from sluicegate.tables.partitions import without_partitions
+from sluicegate.tables.predicates.values import is_saturated
 from sluicegate.tables.refs import no_such_ref
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
@@ -66,6 +68,8 @@ __all__ = [
     "TableState",
     "check_added_files",
     "check_parquet_footer",
+    "is_mapped",
+    "is_saturated",
     "latest_delta_version",
     "no_such_ref",
     "parquet_batches",

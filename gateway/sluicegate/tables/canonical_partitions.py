@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.column_mapping import MODE, mapping_mode
 from sluicegate.tables.predicates.column_types import ColumnType, Family
 from sluicegate.tables.predicates.columns import find_column
 from sluicegate.tables.predicates.values import DECIMALS, INT64, number, units
@@ -121,13 +122,12 @@ class CanonicalPartitions:
 
 def canonical_partitions(metadata: TableMetadata) -> CanonicalPartitions:
     """What rewrites the partition values of tables with this schema and partitioning."""
-    mode = metadata.configuration.get("delta.columnMapping.mode", "none")
-    return _canonical(metadata.schema_string, metadata.partition_columns, mode)
+    return _canonical(metadata.schema_string, metadata.partition_columns, mapping_mode(metadata))
 
 
 @cached_by_text
 def _canonical(schema: str, names: tuple[str, ...], mode: str) -> CanonicalPartitions:
-    metadata = TableMetadata("", schema, names, {"delta.columnMapping.mode": mode})
+    metadata = TableMetadata("", schema, names, {MODE: mode})
     found = [find_column(metadata, (name,)) for name in names]
     columns = {column.path[0]: column.type for column in found if column is not None}
     members = "|".join(

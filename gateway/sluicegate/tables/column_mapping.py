@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sluicegate.tables.snapshot import TableMetadata
 
+MODE = "delta.columnMapping.mode"
+PHYSICAL_NAME = "delta.columnMapping.physicalName"
+FIELD_ID = "delta.columnMapping.id"
 NOT_MAPPED, BY_NAME = "none", "name"
 
 
@@ -12,7 +15,7 @@ def mapping_mode(metadata: TableMetadata) -> str:
 
     The property decides, whatever the protocol declares.
     """
-    return metadata.configuration.get("delta.columnMapping.mode", NOT_MAPPED).lower()
+    return metadata.configuration.get(MODE, NOT_MAPPED).lower()
 
 
 def is_mapped(metadata: TableMetadata) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import cached_by_text
-from sluicegate.tables.column_mapping import BY_NAME, NOT_MAPPED, mapping_mode
+from sluicegate.tables.column_mapping import BY_NAME, FIELD_ID, NOT_MAPPED, PHYSICAL_NAME, mapping_mode
 from sluicegate.tables.snapshot import Snapshot, TableMetadata, TableProtocol
 
 # Features of the log itself. A recipient gets a list of files and does not need them.
@@ -37,7 +37,6 @@ OF_WRITER_VERSIONS = (
     (6, ("identityColumns",)),
 )
 _LISTING = 3  # the reader version of protocols that list their features
-_PHYSICAL_NAME, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
 _GEOSPATIAL = ("geometry", "geography")
 
 
@@ -168,9 +167,9 @@ def _traits(schema_string: str) -> _SchemaTraits:
         variant="variant" in types,
         geospatial=any(kind.partition("(")[0] in _GEOSPATIAL for kind in types),
         widened=any("delta.typeChanges" in item for item in metadata),
-        mapped=any(_PHYSICAL_NAME in item or _FIELD_ID in item for item in metadata),
+        mapped=any(PHYSICAL_NAME in item or FIELD_ID in item for item in metadata),
         renamed=any(
-            item.get(_PHYSICAL_NAME, field["name"]) != field["name"]
+            item.get(PHYSICAL_NAME, field["name"]) != field["name"]
             for field, item in zip(fields, metadata, strict=True)
         ),
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate._util.lru import cached_by_text
-from sluicegate.tables.column_mapping import is_mapped
+from sluicegate.tables.column_mapping import PHYSICAL_NAME, is_mapped
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 PartitionValues = Mapping[str, str | None]
@@ -92,6 +92,5 @@ def without_partitions(files: pa.Table) -> pa.Table:
 def _physical_names(schema_string: str) -> Mapping[str, str]:
     fields = orjson.loads(schema_string)["fields"]
     return {
-        field["name"]: field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"])
-        for field in fields
+        field["name"]: field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]) for field in fields
     }

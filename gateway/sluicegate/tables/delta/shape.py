@@ -8,10 +8,11 @@ from typing import Any
 
 import orjson
 
+from sluicegate.tables.column_mapping import PHYSICAL_NAME
+
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _MOST_DIGITS = 38
 _MOST_LEVELS = 100
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _PARTS = {"array": ("elementType",), "map": ("keyType", "valueType")}
 _LAST_TIMESTAMP = 253_402_300_799_999  # the end of the year 9999
 
@@ -95,7 +96,7 @@ def _check_type(kind: Any, levels: int) -> None:
 
 def _check_field(field: Any) -> None:
     metadata = field.get("metadata") or {}
-    if not isinstance(metadata, Mapping) or not isinstance(metadata.get(_PHYSICAL_NAME, ""), str):
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get(PHYSICAL_NAME, ""), str):
         raise ValueError("a field's metadata is invalid")
     if not isinstance(field.get("name"), str):
         raise ValueError("a field has no name")

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api.errors import TableUnreadable
+from sluicegate.tables.column_mapping import FIELD_ID, PHYSICAL_NAME
 from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.delta_schema import refused
 from sluicegate.tables.iceberg.shape import (
@@ -43,7 +44,6 @@ _PLAIN = frozenset(
 _SINCE_3 = ("timestamp_ns", "timestamptz_ns")
 _TRANSFORM = re.compile(r"(identity|void|year|month|day|hour|(?:bucket|truncate)\[\d{1,10}\])")
 _SAME_TYPE = ("identity", "void", "truncate")
-_MAPPED_ID, _MAPPED_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 
 
 def declared_shape(
@@ -190,8 +190,8 @@ def _physical_names(type_: Any) -> Iterator[tuple[int, str]]:
     if isinstance(type_, dict):
         for field in type_.get("fields", ()):
             details = field.get("metadata") or {}
-            if _MAPPED_ID in details and _MAPPED_NAME in details:
-                yield details[_MAPPED_ID], details[_MAPPED_NAME]
+            if FIELD_ID in details and PHYSICAL_NAME in details:
+                yield details[FIELD_ID], details[PHYSICAL_NAME]
             yield from _physical_names(field["type"])
         for part in ("elementType", "keyType", "valueType"):
             yield from _physical_names(type_.get(part))

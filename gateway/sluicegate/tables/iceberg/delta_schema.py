@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.tables.column_mapping import is_mapped
+from sluicegate.tables.column_mapping import FIELD_ID, PHYSICAL_NAME, is_mapped
 from sluicegate.tables.iceberg.delta_types import can_widen, kind_of, primitive_type
 from sluicegate.tables.iceberg.shape import FIRST_HIDDEN_ID, Field, ListOf, MapOf, Struct, Type
 from sluicegate.tables.snapshot import TableMetadata
@@ -22,10 +22,8 @@ ROOT = 0
 _MAX_ID = FIRST_HIDDEN_ID - 1
 _MAX_SHOWN = 100
 _CONTAINERS = ("array", "map", "struct")
-_ID = "delta.columnMapping.id"
 _NESTED_IDS = "delta.columnMapping.nested.ids"
 _MALFORMED_CHANGES = "has malformed changes of its type"
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 
 
 def translated(metadata: TableMetadata, assign: AssignId) -> Struct:
@@ -89,14 +87,14 @@ class _Translation:
     def _field(self, declared: Any, place: _Place) -> Field:
         name, details = declared["name"], declared.get("metadata") or {}
         mapping = details if self.mapped else {}
-        physical = mapping.get(_PHYSICAL_NAME, name)
+        physical = mapping.get(PHYSICAL_NAME, name)
         shown = f"{place.shown}.{name}" if place.shown else name
         _check_changes(shown, details.get("delta.typeChanges"))
         nested = mapping.get(_NESTED_IDS) or {}
         if not isinstance(nested, Mapping):
             raise refused(shown, "has malformed nested ids")
         inner = _Place(place.parent, shown, nested, physical)
-        own = self._own_id(shown, mapping.get(_ID))
+        own = self._own_id(shown, mapping.get(FIELD_ID))
         id_, type_ = self._typed(declared["type"], inner, physical, own)
         # Only columns: Delta writers do not enforce constraints on nested fields everywhere. Clients
         # look for required columns in files, which do not contain partition columns.

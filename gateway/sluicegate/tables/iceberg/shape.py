@@ -11,6 +11,9 @@ from dataclasses import dataclass
 FIRST_HIDDEN_ID = 2_147_483_400
 """The field id of the first of `IcebergShape.hidden`, below the ids that Iceberg reserves."""
 
+FIRST_WITH_VECTORS = 3
+"""The first format version of Iceberg that has deletion vectors."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

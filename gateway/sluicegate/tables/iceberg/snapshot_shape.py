@@ -11,6 +11,7 @@ from sluicegate.tables.iceberg.declared_shape import declared_shape
 from sluicegate.tables.iceberg.delta_schema import AssignId, refused, translated
 from sluicegate.tables.iceberg.delta_types import VARIANT
 from sluicegate.tables.iceberg.shape import (
+    FIRST_WITH_VECTORS,
     IcebergShape,
     PartitionField,
     Struct,
@@ -31,7 +32,6 @@ _HIDDEN_BY_PROPERTY = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
-_FIRST_WITH_VECTORS = 3
 _EXPRESSIBLE = {
     VECTORS,
     "columnMapping",
@@ -90,7 +90,7 @@ def _needs_version_3(version: DescribedVersion, required: Collection[str], schem
 
 def _has_vectors_of_version_3(version: DescribedVersion, required: Collection[str]) -> bool:
     own = version.metadata.iceberg_version
-    return VECTORS in required and (own is None or own >= _FIRST_WITH_VECTORS)
+    return VECTORS in required and (own is None or own >= FIRST_WITH_VECTORS)
 
 
 def _hidden(metadata: TableMetadata, schema: Struct) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import cached_by_text
-from sluicegate.tables.column_mapping import is_mapped
+from sluicegate.tables.column_mapping import PHYSICAL_NAME, is_mapped
 from sluicegate.tables.predicates.column_types import ColumnType
 from sluicegate.tables.snapshot import TableMetadata
 
@@ -78,7 +78,7 @@ def _members(field: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _physical_name(field: Mapping[str, Any]) -> str:
-    return str(field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"]))
+    return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
 
 
 @cached_by_text

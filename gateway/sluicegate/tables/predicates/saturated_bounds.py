@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.column_mapping import PHYSICAL_NAME
 from sluicegate.tables.features import schema_fields
-from sluicegate.tables.predicates.values import LONG_DIGITS
+from sluicegate.tables.predicates.column_types import ColumnType, Family
+from sluicegate.tables.predicates.values import can_saturate
 
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _BOUND = r"-?922337203685477580[78](?:\.0+)?"
 
 
@@ -47,8 +47,8 @@ def saturated_bounds(schema_string: str) -> SaturatedBounds:
     names = {
         name
         for field in schema_fields(schema_string)
-        if isinstance(field["type"], str) and _is_wide(field["type"])
-        for name in (field["name"], (field.get("metadata") or {}).get(_PHYSICAL_NAME))
+        if _can_saturate(ColumnType.of(field))
+        for name in (field["name"], (field.get("metadata") or {}).get(PHYSICAL_NAME))
         if name is not None
     }
     if not names:
@@ -58,6 +58,5 @@ def saturated_bounds(schema_string: str) -> SaturatedBounds:
     return SaturatedBounds(rf"((?:{keys})\s*:\s*){_BOUND}(\s*[,}}])")
 
 
-def _is_wide(kind: str) -> bool:
-    found = _DECIMAL.fullmatch(kind)
-    return found is not None and int(found[1]) - int(found[2]) >= LONG_DIGITS
+def _can_saturate(column: ColumnType) -> bool:
+    return column.family is Family.DECIMAL and can_saturate(column.precision, column.scale)

@@ -27,7 +27,7 @@ _DOUBLE_DIGITS = 17
 _ROUNDED_BITS = 50
 # delta-rs 1.6 writes these as the bounds of decimals with values beyond 64 bits.
 _SATURATED = (-(1 << 63), 1 - (1 << 63), (1 << 63) - 1)
-LONG_DIGITS = 19  # of the largest 64-bit integer
+_LONG_DIGITS = 19  # of the largest 64-bit integer
 _INFINITY = 0x7F800000  # as the bits of single precision
 _WHOLE = re.compile(r"[+-]?\d{1,19}")
 # Delta truncates maxima to 32 characters and appends the largest character as a tie-breaker, by its
@@ -83,6 +83,16 @@ def number(text: str) -> Decimal | None:
         return None
     usable = value.is_finite() and "_" not in text and abs(value.adjusted()) <= _MAX_EXPONENT
     return value if usable and len(value.as_tuple().digits) <= _MAX_EXPONENT else None
+
+
+def can_saturate(precision: int, scale: int) -> bool:
+    """Whether a decimal type has values beyond 64 bits, whose bounds delta-rs does not write."""
+    return precision - scale >= _LONG_DIGITS
+
+
+def is_saturated(value: object, precision: int, scale: int) -> bool:
+    """Whether a bound in statistics of a decimal column says nothing, because delta-rs saturated it."""
+    return value in _SATURATED and can_saturate(precision, scale)
 
 
 def units(value: Decimal, scale: int) -> tuple[int, int]:
@@ -150,7 +160,7 @@ def _decimal(column: ColumnType, value: Any) -> Span | None:
     if isinstance(value, bool):
         return None
     exact = number(str(value))
-    if exact is None or (exact in _SATURATED and column.precision - column.scale >= LONG_DIGITS):
+    if exact is None or is_saturated(exact, column.precision, column.scale):
         return None
     low, high = units(exact, column.scale)
     if len(exact.as_tuple().digits) <= _DOUBLE_DIGITS:

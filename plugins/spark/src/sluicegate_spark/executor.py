@@ -85,8 +85,7 @@ class SparkExecutor(TaskExecutor):
         except TableDropped as dropped:
             return await self._dropped(task, dropped)
         except TaskFailed as failed:
-            if failed.retryable or not has_purged_metadata(task):
-                raise
+            _check_purged(task, failed)
             return None
         return await self._opened(task, table)
 
@@ -102,8 +101,7 @@ class SparkExecutor(TaskExecutor):
                 raise dropped
             return await self._opened(task, table)
         except TaskFailed as failed:
-            if failed.retryable or not has_purged_metadata(task):
-                raise
+            _check_purged(task, failed)
             return None
 
     async def _opened(self, task: DelegatedTask, table: Table) -> TableAccess:
@@ -197,6 +195,16 @@ def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Tabl
             error_code="INVALID_PAYLOAD",
         )
     return Table(name, catalog, found.base_location.rstrip("/"), None, {}, "delta")
+
+
+def _check_purged(task: DelegatedTask, failed: TaskFailed) -> None:
+    """Accept that a table can't be opened if earlier attempts deleted its metadata.
+
+    Raises:
+        TaskFailed: They did not, or it can be opened later.
+    """
+    if failed.retryable or not has_purged_metadata(task):
+        raise failed
 
 
 def _described_by_payload(task: DelegatedTask) -> Table:

@@ -15,11 +15,9 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_names import delete
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob, VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.iceberg.position_deletes import file_size
+from sluicegate.tables.iceberg.shape import FIRST_WITH_VECTORS
 from sluicegate.tables.iceberg.vector_blobs import Vector, vectors_of
 from sluicegate.tables.snapshot import FileSet
-
-FIRST_WITH_VECTORS: Final = 3
-"""The first format version of Iceberg that has deletion vectors."""
 
 MOST_ROWS: Final = 8 << 20
 """The most rows of a file, which is in memory while it is generated."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_digits
-from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartitions
+from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartition, OwnPartitions
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
 from sluicegate.protocols.iceberg_rest.planning.vectors import PUFFIN, VectorBlob
@@ -140,20 +140,18 @@ class Entries:
     def _partition(self, text: str) -> dict[str, Any]:
         """The values of a partition by the names of the Avro fields."""
         found = self._partitions.get(text)
-        if found is None and self._own is not None:
-            partition = self._own.of(text)
-            fields_values = zip(partition.spec.fields, partition.values, strict=True)
-            found = {f"partition_{field.id}": _written(value) for field, value in fields_values}
-            self._partitions[text] = found
         if found is None:
-            fields = self._view.shape.partition_fields
-            values = self._reader.values(text, range(len(fields)))
-            found = {
-                f"partition_{field.id}": _avro_value(field, values[place])
-                for place, field in enumerate(fields)
-            }
-            self._partitions[text] = found
+            made = self._of_columns(text) if self._own is None else _of_spec(self._own.of(text))
+            found = self._partitions[text] = made
         return found
+
+    def _of_columns(self, text: str) -> dict[str, Any]:
+        fields = self._view.shape.partition_fields
+        values = self._reader.values(text, range(len(fields)))
+        return {
+            f"partition_{field.id}": _avro_value(field, values[place])
+            for place, field in enumerate(fields)
+        }
 
 
 def _place_in_file(blob: VectorBlob, path: str) -> dict[str, Any]:
@@ -165,6 +163,11 @@ def _place_in_file(blob: VectorBlob, path: str) -> dict[str, Any]:
         return {"content_offset": blob.offset, "content_size_in_bytes": blob.size}
     bounds = [{"key": FILE_PATH_ID, "value": path.encode()}]
     return {"lower_bounds": bounds, "upper_bounds": bounds}
+
+
+def _of_spec(partition: OwnPartition) -> dict[str, Any]:
+    values = zip(partition.spec.fields, partition.values, strict=True)
+    return {f"partition_{field.id}": _written(value) for field, value in values}
 
 
 def _written(value: Any) -> Any:

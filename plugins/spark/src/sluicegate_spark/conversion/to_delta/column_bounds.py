@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from sluicegate.formats import TableMetadata
+from sluicegate.formats import TableMetadata, is_mapped
 
 # deltalake reads the statistics of so many columns. Partition columns are not among them.
 _READ_COLUMNS = 32
@@ -56,7 +56,7 @@ class ColumnBounds:
     @classmethod
     def of(cls, metadata: TableMetadata) -> ColumnBounds:
         """Return the bounds of a table's columns by their names in statistics."""
-        mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+        mapped = is_mapped(metadata)
         fields = [
             field
             for field in orjson.loads(metadata.schema_string)["fields"]

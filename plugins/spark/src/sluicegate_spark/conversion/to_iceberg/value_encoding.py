@@ -15,6 +15,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
 from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.formats import is_saturated
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
@@ -29,9 +30,6 @@ _PACKED: Mapping[str, str] = {
     "timestamp": "<q",
     "timestamptz": "<q",
 }
-# delta-rs 1.6 writes these as the bounds of decimals with values beyond 64 bits.
-_SATURATED = (-(1 << 63), 1 - (1 << 63), (1 << 63) - 1)
-_LONG_DIGITS = 19  # of the largest 64-bit integer
 _REST_OF_MILLISECOND = 999  # microseconds: statistics are truncated to milliseconds
 _AVRO: Mapping[str, Any] = {
     **{name: name for name in ("boolean", "int", "long", "float", "double", "string")},
@@ -54,7 +52,7 @@ def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
             return str(value).encode()
         if match := _DECIMAL.fullmatch(type_):
             precision, scale = int(match[1]), int(match[2])
-            if value in _SATURATED and precision - scale >= _LONG_DIGITS:
+            if is_saturated(value, precision, scale):
                 return None
             return _shortest(_unscaled(value, scale))
         if (layout := _PACKED.get(type_)) is None:
