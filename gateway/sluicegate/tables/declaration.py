@@ -28,6 +28,8 @@ class IcebergDeclaration:
         sort_order: The order of new files as JSON, or `None`.
         refs: The versions that branches and tags name, by their names, and whether they are tags. Only
             versions that `TableFormat.at_version` returns.
+        format_version: The table's format version. Iceberg clients get its deletes as this version has
+            them.
     """
 
     schema: str
@@ -35,3 +37,4 @@ class IcebergDeclaration:
     default_spec: int = 0
     sort_order: str | None = None
     refs: Mapping[str, tuple[int, bool]] = field(default_factory=dict)
+    format_version: int = 2

@@ -78,8 +78,6 @@ class TableMetadata:
         field_ids: The field ids in data files, if the format assigns ids to all fields. By the path of
             names, separated by dots, with `element`, `key` and `value` for the parts of lists and maps.
             Fields without an id are not offered to Iceberg clients.
-        iceberg_version: The format version of an Iceberg table. Iceberg clients get its deletes as this
-            version has them. Not compared: it decides nothing for clients of Delta Sharing.
         iceberg: What an Iceberg table declares itself. Not compared: it decides nothing for clients of
             Delta Sharing.
     """
@@ -95,7 +93,6 @@ class TableMetadata:
     created_time: int | None = None
     parquet_schema_string: str | None = None
     field_ids: Mapping[str, int] | None = None
-    iceberg_version: int | None = field(default=None, compare=False)
     iceberg: IcebergDeclaration | None = field(default=None, compare=False)
 
 

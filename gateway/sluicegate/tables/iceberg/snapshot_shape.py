@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.features import VECTORS, needs_of
@@ -63,8 +63,9 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
             f"Iceberg clients cannot read the table: it uses {others[0]}, which Iceberg does not have"
         )
     if (declaration := version.metadata.iceberg) is not None:
-        format_version = 3 if _has_vectors_of_version_3(version, required) else 2
-        declared = declared_shape(version.metadata, declaration, format_version)
+        # Deletes of earlier format versions are read by more clients as what they are.
+        has_vectors = VECTORS in required and declaration.format_version >= FIRST_WITH_VECTORS
+        declared = declared_shape(version.metadata, declaration, 3 if has_vectors else 2)
         _check_unique(declared.schema)
         return declared
     schema = translated(version.metadata, assign)
@@ -73,24 +74,13 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
         schema=schema,
         partition_fields=tuple(_partition_fields(version.metadata, schema)),
         last_column_id=max((each.id for each in fields_of(schema)), default=0),
-        format_version=3 if _needs_version_3(version, required, schema) else 2,
+        format_version=3 if VECTORS in required or _has_variants(schema) else 2,
         hidden=tuple(_hidden(version.metadata, schema)),
     )
 
 
-def _needs_version_3(version: DescribedVersion, required: Collection[str], schema: Struct) -> bool:
-    """Whether the schema has a type of version 3, or the table has vectors in its own format.
-
-    Deletes of earlier format versions are read by more clients as what they are.
-    """
-    if any(each.type == VARIANT for each in fields_of(schema)):
-        return True
-    return _has_vectors_of_version_3(version, required)
-
-
-def _has_vectors_of_version_3(version: DescribedVersion, required: Collection[str]) -> bool:
-    own = version.metadata.iceberg_version
-    return VECTORS in required and (own is None or own >= FIRST_WITH_VECTORS)
+def _has_variants(schema: Struct) -> bool:
+    return any(each.type == VARIANT for each in fields_of(schema))
 
 
 def _hidden(metadata: TableMetadata, schema: Struct) -> Iterator[str]:

@@ -30,6 +30,7 @@ def declaration_of(
     sorts_by_known = order is not None and all(each["source-id"] in known for each in order["fields"])
     return IcebergDeclaration(
         schema=_json({**metadata.written_schemas[schema_id], "schema-id": schema_id}),
+        format_version=metadata.format_version,
         # Clients look for the columns of all specs in the current schema.
         specs=_json(
             [

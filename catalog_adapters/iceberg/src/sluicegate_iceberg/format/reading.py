@@ -55,7 +55,6 @@ def described_by(shape: Shape, metadata: IcebergMetadata, table: CatalogTable) -
         parquet_schema_string=shape.parquet_schema,
         configuration=shape.configuration,
         field_ids=field_ids(shape.columns),
-        iceberg_version=metadata.format_version,
     )
 
 

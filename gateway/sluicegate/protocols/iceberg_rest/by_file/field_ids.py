@@ -155,7 +155,8 @@ def _declared(version: DescribedVersion) -> str | None:
     found = version.metadata.iceberg
     if found is None:
         return None
-    texts = (found.schema, found.specs, str(found.default_spec), found.sort_order or "")
+    numbers = f"{found.format_version} {found.default_spec}"
+    texts = (found.schema, found.specs, numbers, found.sort_order or "")
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
