@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -11,6 +11,9 @@ from sluicegate.api import Budget
 from sluicegate_iceberg.format.manifests.avro import AvroFile
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest
 from sluicegate_iceberg.format.metadata.partitioning import SpecField
+
+SPEC: Final = "spec-id"
+"""The key of the spec's id; see `IcebergDeclaration`."""
 
 PartitionText = Callable[[Mapping[str, Any]], str]
 """Returns the text of the partition of a `data_file`."""
@@ -39,25 +42,32 @@ def partition_texts(
         KeyError: A header is missing.
         ValueError: The content is broken.
     """
-    file = AvroFile(data, manifest.called, budget)
-    spec_id = manifest.spec_id
+    file, spec_id = None, manifest.spec_id
     if spec_id is None:  # old tables have no manifest list
+        file = AvroFile(data, manifest.called, budget)
         spec_id = int(file.headers.get("partition-spec-id", b"0"))
     fields = specs.get(spec_id)
     if fields is None:
         return unpartitioned
+    first = str(spec_id)
+    if not fields:  # nothing to look up in the manifest
+        only = _dumps({SPEC: first})
+        return lambda _: only
+    file = file or AvroFile(data, manifest.called, budget)
     names = {id_: name for id_, name in _names(file.json("avro.schema")) if id_ is not None}
     if any(field.id not in names for field in fields):
         return unpartitioned  # only ids say which value is which field's
     keys = [(field.key, names[field.id]) for field in fields]
-    first = str(spec_id)
 
     def of(file: Mapping[str, Any]) -> str:
         values = file.get("partition") or {}
-        found = {"spec-id": first, **{key: _text(values.get(name)) for key, name in keys}}
-        return orjson.dumps(found).decode()
+        return _dumps({SPEC: first, **{key: _text(values.get(name)) for key, name in keys}})
 
     return of
+
+
+def _dumps(partition: Mapping[str, str | None]) -> str:
+    return orjson.dumps(partition).decode()
 
 
 def _names(schema: Any) -> Iterator[tuple[object, str]]:
