@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from configparser import ConfigParser
 from functools import cache
@@ -13,12 +14,7 @@ from runs import night
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a module that checks more cases at night imports or reads.
-_SIGNS = (
-    "support.process.random_cases import",
-    "SLUICEGATE_FUZZ_",
-    "SLUICEGATE_EXPLAIN_",
-    "mark.night(",
-)
+_SIGN = re.compile(r"random_cases import .*(cases|times)|SLUICEGATE_(FUZZ|EXPLAIN)_")
 
 
 def listed() -> list[str]:
@@ -57,11 +53,7 @@ def replaced() -> Iterator[tuple[Path, str]]:
 
 
 def test_each_module_with_random_cases_runs_at_night() -> None:
-    found = [
-        path.relative_to(ROOT).as_posix()
-        for path in modules()
-        if any(sign in path.read_text() for sign in _SIGNS)
-    ]
+    found = [path.relative_to(ROOT).as_posix() for path in modules() if _SIGN.search(path.read_text())]
     assert len(found) > 15
     assert [each for each in found if not each.startswith(tuple(listed()))] == []
 

@@ -12,6 +12,7 @@ import pytest
 from spark.conversion_lake import NAMESPACE, ConversionLake, conversion_lake, same_rows
 from spark.delta_files import ManyFiles
 from spark.iceberg_tables import IN_A_FULL_CATALOG, IN_ANY_CATALOG, MERGE_ON_READ, Written
+from support.process.random_cases import one_of
 from support.servers.task_engine import TaskEngine
 from support.tables.reader_tables.own import OWN
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("conversion")]
 
 TO_DELTA, TO_ICEBERG = "CONVERT_TO_DELTA", "CONVERT_TO_ICEBERG"
-_WANTED = ("upgraded", "evolved_vectors", "by_text", "by_time", "nested", "typed")
-ICEBERG = [table for table in (*IN_ANY_CATALOG, *IN_A_FULL_CATALOG) if table.name in _WANTED]
+_WANTED = ("evolved_vectors", "by_time", "typed", "upgraded", "by_text", "nested")
+ICEBERG = sorted(
+    (table for table in (*IN_ANY_CATALOG, *IN_A_FULL_CATALOG) if table.name in _WANTED),
+    key=lambda table: _WANTED.index(table.name),
+)
 REFUSED = {
     "vectors-by-partition-in-a-checkpoint": "REORG TABLE",
     "mapped-by-id": "lack field ids of lists and maps",
@@ -59,7 +63,20 @@ def refused(lake: ConversionLake, operation: str, name: str, **properties: str) 
     return str(answer["message"])
 
 
-@pytest.mark.parametrize("table", ICEBERG, ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    [
+        *ICEBERG[:3],
+        *(
+            pytest.param(
+                table,
+                marks=pytest.mark.night("test_an_iceberg_table_is_a_delta_table_and_stays_up_to_date"),
+            )
+            for table in ICEBERG[3:]
+        ),
+    ],
+    ids=lambda table: table.name,
+)
 def test_an_iceberg_table_is_a_delta_table_and_stays_up_to_date(
     lake: ConversionLake, table: Written
 ) -> None:
@@ -156,7 +173,11 @@ def test_empty_tables_are_converted(lake: ConversionLake) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["VACUUM {d} RETAIN 0 HOURS", "INSERT INTO {d} VALUES (2)", "DELETE FROM {d} WHERE id = 1"],
+    one_of(
+        3,
+        ["VACUUM {d} RETAIN 0 HOURS", "INSERT INTO {d} VALUES (2)", "DELETE FROM {d} WHERE id = 1"],
+        pytest.mark.night("test_deltas_own_rules_keep_writers_away_from_the_icebergs_files"),
+    ),
     ids=["vacuum", "insert", "delete"],
 )
 def test_deltas_own_rules_keep_writers_away_from_the_icebergs_files(

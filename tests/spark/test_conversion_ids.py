@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_tasks")]
 
+NIGHT = pytest.mark.night("test_a_delta_table_is_an_iceberg_table_in_every_catalog")
+REPEATED = ("by_numbers", "by_text_and_day")  # other partitions, of other types
 CATALOGS: list[CatalogOf] = [icebergs_catalog, seaweedfs_catalog]
 
 
@@ -68,7 +70,11 @@ def check(lake: ConversionLake, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.name)
+@pytest.mark.parametrize(
+    "history",
+    [pytest.param(each, marks=NIGHT if each.name in REPEATED else ()) for each in HISTORIES],
+    ids=lambda history: history.name,
+)
 def test_a_delta_table_is_an_iceberg_table_in_every_catalog(
     lake: ConversionLake, history: TableHistory
 ) -> None:
@@ -99,6 +105,8 @@ def test_a_new_column_never_gets_the_values_of_a_dropped_one_of_its_name(lake: C
 
 
 def test_moments_that_overflow_in_some_readers_are_refused(lake: ConversionLake) -> None:
+    if edits_names(lake) and times() == 1:
+        pytest.skip("runs at night")
     delta, location = "delta.`s3a://converted/delta/moments`", "s3://converted/delta/moments"
     kind = "spark.sql.parquet.outputTimestampType"
     default = lake.spark.conf.get(kind)

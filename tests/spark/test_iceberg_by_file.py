@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.gateways.reader_gateway import SCHEMA, SHARE, ReaderGateway, reader_gateway
+from support.process.random_cases import one_of
 from support.process.spark import require_spark
 from support.tables.reader_tables.tables import served_tables
 
@@ -80,13 +81,22 @@ def shared(spark: SparkSession, readers: ReaderGateway) -> SparkSession:
     return spark
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize(
+    "name", one_of(6, READ, pytest.mark.night("test_spark_reads_the_expected_rows"))
+)
 def test_spark_reads_the_expected_rows(shared: SparkSession, readers: ReaderGateway, name: str) -> None:
     found = shared.table(f"by_file.{SCHEMA}.`{name}`").toArrow()
     assert difference(readers.expected(name), found.to_pandas(date_as_object=True)) is None
 
 
-@pytest.mark.parametrize("name", [name for name in TRAVELLED if name in SERVED])
+@pytest.mark.parametrize(
+    "name",
+    one_of(
+        4,
+        [name for name in TRAVELLED if name in SERVED],
+        pytest.mark.night("test_spark_reads_earlier_versions"),
+    ),
+)
 def test_spark_reads_earlier_versions(shared: SparkSession, readers: ReaderGateway, name: str) -> None:
     table = f"by_file.{SCHEMA}.`{name}`"
     location = str(readers.tables.table(name).location)

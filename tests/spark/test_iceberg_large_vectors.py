@@ -25,12 +25,19 @@ STATEMENTS = (
 )
 
 
+REPEATED = pytest.mark.night("test_large_vectors_are_the_same_for_every_reader")
+
+
 @pytest.mark.parametrize(
     ("name", "properties"),
     [
         ("large_by_file", "'format-version' = '2', 'write.delete.granularity' = 'file'"),
-        ("large_by_partition", "'format-version' = '2', 'write.delete.granularity' = 'partition'"),
-        ("large_vectors", "'format-version' = '3'"),
+        pytest.param(
+            "large_by_partition",
+            "'format-version' = '2', 'write.delete.granularity' = 'partition'",
+            marks=REPEATED,
+        ),
+        pytest.param("large_vectors", "'format-version' = '3'", marks=REPEATED),
     ],
 )
 def test_large_vectors_are_the_same_for_every_reader(

@@ -12,6 +12,7 @@ from pyiceberg.types import StringType
 from spark.iceberg_readers import REST, IcebergReaders
 from spark.iceberg_tables import IN_A_FULL_CATALOG, IN_ANY_CATALOG, Written
 from support.gateways.iceberg_rest import SCHEMA, WAREHOUSE, gateway_of, written_by
+from support.process.random_cases import one_of
 from support.servers.iceberg_java import store_properties
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -47,14 +48,26 @@ def vending(
         assert "Traceback" not in gateway.log
 
 
-@pytest.mark.parametrize("table", IN_ANY_CATALOG, ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    one_of(2, IN_ANY_CATALOG, pytest.mark.night("test_what_spark_writes_is_the_same_for_every_reader")),
+    ids=lambda table: table.name,
+)
 def test_what_spark_writes_is_the_same_for_every_reader(
     vending: IcebergReaders, table: Written
 ) -> None:
     vending.check(table)
 
 
-@pytest.mark.parametrize("table", IN_A_FULL_CATALOG, ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    one_of(
+        3,
+        IN_A_FULL_CATALOG,
+        pytest.mark.night("test_what_only_some_catalogs_take_is_the_same_for_every_reader"),
+    ),
+    ids=lambda table: table.name,
+)
 def test_what_only_some_catalogs_take_is_the_same_for_every_reader(
     full: IcebergReaders, table: Written
 ) -> None:

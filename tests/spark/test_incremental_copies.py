@@ -15,7 +15,6 @@ import pytest
 from deltalake import DeltaTable
 from spark.materialized_copies import Copies, catalog_of, hashed
 from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
-from support.process.random_cases import times
 from support.servers.task_engine import SharedSpark
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-at_night = pytest.mark.skipif(times() == 1, reason="runs at night")
+at_night = pytest.mark.night("test_a_change_data_feed_is_applied_to_equal_rows_one_by_one")
 NAME = "sales.events"
 COLUMNS = (
     "id BIGINT, country STRING, `row` STRING, x DOUBLE, f FLOAT, tags ARRAY<STRING>, "

@@ -1,4 +1,4 @@
-"""Workers are killed 25 times, at each stage of a purge: every task ends once, with its result.
+"""Workers are killed at random, at each stage of a purge: every task ends once, with its result.
 
 `tox -e nightly` kills a hundred.
 
@@ -42,7 +42,7 @@ from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("killed_workers")]
 
-AT_RECORDS, AFTER_RECORDS, ANYWHERE = cases(2), cases(1), cases(5)
+AT_RECORDS, AFTER_RECORDS, ANYWHERE = cases(2), times() // 4, cases(5)
 KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
 AT_ONCE = 4
 TABLES = 4 + 4 * times()

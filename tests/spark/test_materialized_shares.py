@@ -44,6 +44,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
 ]
 
+NIGHT = pytest.mark.night("test_each_recipient_reads_its_rows_after_every_change")
 CHANGES = 50 if times() > 1 else 2
 CHANGES_OF_EQUAL_ROWS = 2
 _DRAWN = ("DE", "FR", "it's", "US", "", None)
@@ -215,7 +216,10 @@ def iceberg(
     return World(copies, *names, is_connect=shared_spark.is_connect)
 
 
-@pytest.fixture(params=["delta", "iceberg"], scope="module")
+@pytest.fixture(
+    params=["delta", pytest.param("iceberg", marks=NIGHT)],
+    scope="module",
+)
 def world(request: pytest.FixtureRequest, shared_spark: SharedSpark) -> World:
     """Return a world with rows. `shared_spark` is named because pytest does not know `param`."""
     found: World = request.getfixturevalue(request.param)
@@ -260,7 +264,7 @@ def test_each_recipient_reads_its_rows_after_every_change(world: World, readers:
     assert ways["sales.revenue incremental"] == 0, ways
 
 
-@pytest.mark.skipif(times() == 1, reason="runs at night")
+@NIGHT
 def test_each_recipient_reads_its_rows_of_a_source_with_delete_files(
     iceberg: World, world: World, readers: Readers
 ) -> None:

@@ -16,7 +16,7 @@ from support.filters.oracle import comparable
 from support.filters.spark_sql import condition
 from support.filters.tree import Filter, Op, leaves, positive, shown
 from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
-from support.process.random_cases import times
+from support.process.random_cases import cases
 from support.process.spark import require_spark
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CATALOG = "spark.sql.catalog.random_filters"
 READ_EVERYTHING = ("spark.sql.parquet.filterPushdown", "spark.databricks.delta.stats.skipping")
-SEEDS = range(100, 100 + 3 * times())
+SEEDS = range(100, 100 + cases(4))
 FILTERS = 10
 
 

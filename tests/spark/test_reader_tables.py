@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.process.random_cases import one_of
 from support.tables.reader_tables.of_faults import FOLDER
 from support.tables.reader_tables.own import OWN
 from support.tables.reader_tables.tables import ReaderTables
@@ -35,12 +36,16 @@ UNREADABLE = {
 }
 
 
+# The gateway is compared with the expected rows for each change, and they rarely change.
+NIGHT = pytest.mark.night("test_spark_reads_the_expected_rows")
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ReaderTables:
     return ReaderTables(tmp_path_factory.mktemp("readers"))
 
 
-@pytest.mark.parametrize("name", READABLE)
+@pytest.mark.parametrize("name", one_of(5, READABLE, NIGHT))
 def test_spark_reads_the_expected_rows(spark: SparkSession, tables: ReaderTables, name: str) -> None:
     table = tables.table(name)
     assert isinstance(table.expected, Path)
