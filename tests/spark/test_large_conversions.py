@@ -302,6 +302,9 @@ async def test_a_conversion_that_was_killed_is_repeated(
     assert numbers(await converter.files(table)) == [*range(8)]
 
 
+@pytest.mark.night(
+    "tests/spark/test_conversion.py::test_only_changes_are_read_and_no_row_for_each_file_reaches_the_driver"
+)
 async def test_memory_of_the_worker_does_not_grow_with_the_table(
     converter: Converter, server: SeaweedFS
 ) -> None:
