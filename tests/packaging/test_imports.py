@@ -6,6 +6,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -22,7 +23,8 @@ CORE = [
 ]
 
 
-def loaded_by(*modules: str) -> set[str]:
+@cache
+def loaded_by(*modules: str) -> frozenset[str]:
     """All modules that are loaded once these are imported."""
     code = (
         "import sys, json, importlib\n"
@@ -30,7 +32,7 @@ def loaded_by(*modules: str) -> set[str]:
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    return frozenset(json.loads(done.stdout))
 
 
 def test_a_plugin_gets_no_web_framework_and_no_arrow_with_the_api() -> None:

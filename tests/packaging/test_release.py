@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -194,15 +193,6 @@ def test_every_license_of_what_is_required_is_allowed() -> None:
     assert list(licenses.problems(found)) == []
 
 
-def test_the_bill_of_materials_lists_what_is_installed_with_versions(tmp_path: Path) -> None:
-    target = tmp_path / "bill.cdx.json"
-    count = write_bill_of_materials(Path(sys.prefix), target)
-    document = json.loads(target.read_text())
-    assert (document["bomFormat"], len(document["components"])) == ("CycloneDX", count)
-    purls = {each["name"]: each.get("purl") for each in document["components"]}
-    assert re.fullmatch(r"pkg:pypi/aiohttp@[\d.]+", purls["aiohttp"])
-
-
 def test_the_changelog_can_be_written() -> None:
     assert list(changelog.problems(GATEWAY.version)) == []
     assert changelog.entries("## 1 (today)\n\n- One.\n  More.\n- Two.\n") == 2
@@ -283,3 +273,14 @@ def test_a_plugin_whose_requirement_is_missing_is_named(fresh: Path, tmp_path: P
         "sluicegate-x: sluicegate_x.plugin cannot be loaded: ModuleNotFoundError: No module named "
         "'no_such_requirement'"
     )
+
+
+def test_the_bill_of_materials_lists_what_is_installed_with_versions(
+    fresh: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "bill.cdx.json"
+    count = write_bill_of_materials(tmp_path / "environment", target)
+    document = json.loads(target.read_text())
+    assert (document["bomFormat"], len(document["components"])) == ("CycloneDX", count)
+    purls = {each["name"]: each.get("purl") for each in document["components"]}
+    assert purls == {"sluicegate-x": "pkg:pypi/sluicegate-x@1"}
