@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from support.process.docs import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -20,9 +21,19 @@ for name in names():
 """
 
 
-def test_the_page_describes_each_benchmark_that_can_be_started() -> None:
+def described() -> list[str]:
+    """The benchmarks of the table, sorted."""
     table = PAGE.read_text(encoding="utf-8").partition("## Results")[0]
-    described = re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
+    return sorted(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE))
+
+
+def test_the_page_describes_each_benchmark() -> None:
+    modules = {path.stem.replace("_", "-") for path in (ROOT / "benchmarks").glob("[!_]*.py")}
+    assert sorted(modules) == described()
+
+
+@pytest.mark.night("test_the_page_describes_each_benchmark")
+def test_each_benchmark_of_the_page_can_be_started() -> None:
     done = subprocess.run(
         [sys.executable, "-c", HELP_OF_EACH],
         cwd=ROOT,
@@ -33,4 +44,4 @@ def test_the_page_describes_each_benchmark_that_can_be_started() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     started = re.findall(r"^usage: python -m benchmarks ([\w-]+) ", done.stdout, re.MULTILINE)
-    assert started == sorted(described)
+    assert sorted(started) == described()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
@@ -22,25 +23,33 @@ from sluicegate.api import conditions
 
 # What a browser loads by itself, in contrast to a link that a reader may follow.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+# Ruff, which is not there where the site is built, would be started for each signature.
+BUILD = """
+import sys
+sys.modules["ruff"] = None
+from mkdocs.__main__ import cli
+cli()
+"""
+_TAG = re.compile(r"""<(?P<name>[a-z][\w-]*)(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""")
+_ATTRIBUTE = re.compile(r"""\s(id|href|src)=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
-class Parsed(HTMLParser):
+class Parsed:
     """The ids of a page, what it loads, and what it links."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
         self.ids: set[str] = set()
         self.loaded: set[str] = set()
         self.links: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.ids.add(values.get("id", ""))
-        if tag == "a" and "href" in values:
-            self.links.add(values["href"])
-        elif url := values.get(LOADED.get(tag, "")):
-            self.loaded.add(url)
+        for tag in _TAG.finditer(text):
+            values = {
+                name: unescape("".join(value)) for name, *value in _ATTRIBUTE.findall(tag["attributes"])
+            }
+            self.ids.add(values.get("id", ""))
+            if tag["name"] == "a" and "href" in values:
+                self.links.add(values["href"])
+            elif url := values.get(LOADED.get(tag["name"], "")):
+                self.loaded.add(url)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         # `--quiet` would hide warnings from `--strict`.
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        [sys.executable, "-c", BUILD, "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
         # A build that looks something up fails here.
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "ALL_PROXY": "http://127.0.0.1:9"},
@@ -70,19 +79,28 @@ def pages(site: Path) -> Iterator[Path]:
     return (page for page in site.rglob("*.html") if page.name != "404.html")
 
 
-def target(site: Path, page: Path, url: str) -> tuple[Path, str]:
+def target(page: Path, url: str) -> tuple[Path | None, str]:
     """The file that an address without a host leads to, and the place in it."""
     parts = urlsplit(url)
-    path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    return path / "index.html" if path.is_dir() else path, unquote(parts.fragment)
+    path = os.path.normpath(page.parent / unquote(parts.path)) if parts.path else str(page)
+    return _file_of(path), unquote(parts.fragment)
+
+
+@cache
+def _file_of(path: str) -> Path | None:
+    """The file that a server returns for a path, if there is one."""
+    found = Path(path)
+    if found.is_dir():
+        found /= "index.html"
+    return found if found.exists() else None
 
 
 def broken(site: Path, page: Path) -> Iterator[str]:
     for url in parsed(page).links | parsed(page).loaded:
         if urlsplit(url).scheme:
             continue
-        path, anchor = target(site, page, url)
-        if not path.exists() or (anchor and path.suffix == ".html" and anchor not in parsed(path).ids):
+        path, anchor = target(page, url)
+        if path is None or (anchor and path.suffix == ".html" and anchor not in parsed(path).ids):
             yield f"{page.relative_to(site)}: {url}"
 
 

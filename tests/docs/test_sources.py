@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from support.names.comments import comments, docstrings
 from support.process.docs import PAGES, ROOT
 
 PAGE = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
@@ -36,11 +35,9 @@ _DOCUMENT = re.compile(r"(?<![\w/*.-])(?!SKILL\.md)[\w./-]*\w\.md\b")
 def explanations(path: Path) -> Iterator[str]:
     """Docstrings and comments of a module, each on one line."""
     text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield " ".join(str(node.value.value).split())
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    yield " ".join(token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT)
+    for docstring in docstrings(ast.parse(text)):
+        yield " ".join(docstring.split())
+    yield " ".join(comment.lstrip("# ") for _, comment in comments(text))
 
 
 @cache

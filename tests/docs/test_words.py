@@ -6,13 +6,12 @@ Vale, the usual tool, is no package of a registry that the tests may use: its wh
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.names.comments import comments
 from support.process.docs import ROOT
 
 # What to write instead; patterns are regular expressions of whole words.
@@ -116,9 +115,7 @@ def texts(module: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield node.lineno, node.value
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+    yield from comments(source)
 
 
 @pytest.mark.parametrize(
