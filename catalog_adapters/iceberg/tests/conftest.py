@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -65,3 +66,9 @@ def section(polaris: Polaris, **settings: Any) -> IcebergConfig:
     }
     given = {"uri": polaris.uri, "warehouse": polaris.warehouse, "oauth2": oauth2}
     return IcebergConfig.model_validate(given | settings)
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry immediately: the pauses of the client are random, up to a maximum."""
+    monkeypatch.setattr(random, "uniform", lambda shortest, _: shortest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -38,3 +39,9 @@ async def connected(unity: UnityServer) -> AsyncIterator[Connected]:
     yield connected
     for catalog in made:
         await catalog.aclose()
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry immediately: the pauses of the client are random, up to a maximum."""
+    monkeypatch.setattr(random, "uniform", lambda shortest, _: shortest)

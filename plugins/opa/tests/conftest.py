@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
@@ -49,3 +50,9 @@ async def connected(opa: str) -> AsyncIterator[Connected]:
     yield connected
     for policy in made:
         await policy.aclose()
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry immediately: the pauses of the client are random, up to a maximum."""
+    monkeypatch.setattr(random, "uniform", lambda shortest, _: shortest)
