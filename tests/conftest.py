@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support.process.forked import forked_commands
 from support.process.random_cases import times
+from support.process.shared_trust import shared_trust
 from support.servers.databases import postgres
 
 from sluicegate.testing.leaks import no_secret_leaks
@@ -27,6 +28,13 @@ settings.load_profile("busy")
 def commands_are_forked() -> Iterator[None]:
     """Fork the processes of the gateway from one that has imported it."""
     with forked_commands():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clients_share_their_trust() -> Iterator[None]:
+    """Let clients of HTTP share a TLS context."""
+    with shared_trust():
         yield
 
 
