@@ -11,6 +11,7 @@ from histories.versions import Version, Versions
 from pyiceberg.table import Table
 from support.gateways.iceberg_sharing import IcebergSharing
 from support.gateways.shared_lake import LakeTable, asking
+from support.process.random_cases import cases
 from support.tables.iceberg_history import SCHEMA, IcebergHistory, numbered_snapshots
 
 _LENGTH = 10
@@ -26,7 +27,7 @@ def client(lake: IcebergSharing) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(8)))
 def test_changes_lead_from_version_to_version(
     lake: IcebergSharing, client: httpx.Client, seed: int
 ) -> None:

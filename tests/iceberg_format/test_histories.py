@@ -7,6 +7,7 @@ from pyiceberg.table.snapshots import ancestors_of
 from support.clients.iceberg_reading import IcebergReading
 from support.gateways.iceberg_sharing import SCHEMA as SCHEMA_NAME
 from support.gateways.iceberg_sharing import SHARE, IcebergSharing
+from support.process.random_cases import cases
 from support.tables.iceberg_history import SCHEMA, IcebergHistory
 from support.tables.rows import assert_same_rows
 
@@ -20,7 +21,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(8)))
 def test_a_recipient_gets_what_pyiceberg_reads(lake: IcebergSharing, seed: int) -> None:
     name, table = lake.table(SCHEMA)
     history = IcebergHistory(table, seed)

@@ -12,6 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from support.clients.recipient import Recipient, Refusal, refusal_of
 from support.gateways.iceberg_sharing import IcebergSharing
+from support.process.random_cases import cases
 from support.tables.iceberg_deletes import (
     change_metadata,
     data_files,
@@ -242,7 +243,7 @@ def test_links_to_large_vectors_of_a_branch_serve_its_rows(lake: IcebergSharing)
     assert sorted(lake.at("audit").read(name)["id"]) == left(deleted)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(cases(4)))
 def test_random_histories_agree_at_every_ref_and_version(lake: IcebergSharing, seed: int) -> None:
     dice = random.Random(seed)
     name, table = lake.table(rows(1).schema)

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from support.process.random_cases import cases
 from support.tables.deltalog import DeltaFolder
 from support.tables.snapshots import at_version, latest, paths, rows
 
@@ -42,7 +43,7 @@ def assert_same(snapshot: Snapshot, oracle: DeltaTable) -> None:
     assert records == pa.table(oracle.to_pyarrow_table()).num_rows
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(cases(4)))
 async def test_every_version_has_the_files_that_its_writer_says(tmp_path: Path, seed: int) -> None:
     folder = DeltaFolder(tmp_path / "table")
     dice = random.Random(seed)

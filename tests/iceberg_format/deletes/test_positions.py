@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
+from support.process.random_cases import cases
 
 from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.deletes.delete_files import DeleteFile, deletes_among
@@ -38,7 +39,7 @@ ROWS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=cases(50))
 @given(ROWS, st.randoms(use_true_random=False))
 def test_a_vector_is_the_same_whatever_files_tell_it(parts: Sequence[range], dice: Any) -> None:
     whole = sorted({row for part in parts for row in part})

@@ -18,7 +18,7 @@ from sluicegate.protocols.explain.models import AssetPath, Explanation
 # `SLUICEGATE_EXPLAIN_CASES=1000 pytest tests/protocols/explain` checks more cases.
 CASES = int(os.environ.get("SLUICEGATE_EXPLAIN_CASES", "40"))
 SEED = int(os.environ.get("SLUICEGATE_EXPLAIN_SEED", "20261124"))
-RECIPIENTS = 5
+RECIPIENTS = 5 if CASES > 40 else 2
 ADDRESS = "127.0.0.1"
 CAPABLE = (
     "responseformat=delta,parquet;readerfeatures=deletionvectors,columnmapping,timestampntz,"

@@ -13,16 +13,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.process.random_cases import cases
 from support.tables.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
 from support.tables.snapshots import at_version, latest, paths, rows
 
 from sluicegate.api.budget import Budget
 from sluicegate.api.errors import TableUnreadable
+from sluicegate.tables.delta import replay
 from sluicegate.tables.delta.log_files.actions import Actions
 from sluicegate.tables.delta.log_files.commits import parse_actions
 from sluicegate.tables.delta.log_files.names import log_file
 from sluicegate.tables.delta.replay import apply, reconcile
-from sluicegate.tables.snapshot import CHUNK_ROWS, FileChunk, FileSet, Snapshot
+from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot
 
 HEAD = [protocol(3, "deletionVectors"), metadata()]
 VECTORS = [None, vector("x", 1), vector("x", 2), vector("y", None)]
@@ -70,7 +72,7 @@ actions = st.builds(
 histories = st.lists(st.lists(actions, max_size=6), min_size=1, max_size=8)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 @given(histories, st.data())
 def test_advancing_equals_loading_anew_and_a_naive_replay(
     history: list[list[Action]], data: st.DataObject
@@ -119,11 +121,13 @@ async def test_an_unchanged_table_gives_the_very_same_snapshot(folder: DeltaFold
     assert await latest(folder, first) is first
 
 
-async def test_advancing_copies_no_files(folder: DeltaFolder) -> None:
+async def test_advancing_copies_no_files(folder: DeltaFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = 2000  # instead of the rows that a chunk has at most, which take long to make
+    monkeypatch.setattr(replay, "CHUNK_ROWS", full)
     folder.commit(0, *HEAD)
-    folder.parquet(f"{0:020}.checkpoint.parquet", [*HEAD, *(add(f"{n}") for n in range(3000))])
+    folder.parquet(f"{0:020}.checkpoint.parquet", [*HEAD, *(add(f"{n}") for n in range(300))])
     read = pa.concat_tables((await latest(folder)).files.batches(1000)).combine_chunks()
-    files = FileSet.of(repeated(read, rows) for rows in (CHUNK_ROWS, CHUNK_ROWS, 3000))
+    files = FileSet.of(repeated(read, rows) for rows in (full, full, 300))
     advanced = apply(files, reconcile([parsed(folder, [remove("7"), add("new")])]))
     assert addresses(advanced)[:3] == addresses(files)
     assert len(files) - len(advanced) == sum(p == "7" for p in live_paths(files)) - 1
@@ -211,15 +215,15 @@ async def test_a_commit_touched_without_change_is_loaded_anew(folder: DeltaFolde
 
 
 async def test_dead_rows_and_chunks_do_not_pile_up(folder: DeltaFolder) -> None:
-    """A thousand commits that replace one of a hundred files each."""
+    """Three hundred commits that replace one of a hundred files each."""
     folder.commit(0, *HEAD, *(add(f"{number}") for number in range(100)))
     folder.commit(1, add("start"))
     start = await latest(folder)
     files = start.files
-    for number in range(1000):
+    for number in range(300):
         commit = parsed(folder, [remove(f"{number}"), add(f"{number + 100}")])
         files = apply(files, reconcile([commit]))
-    assert sorted(live_paths(files)) == sorted([*map(str, range(1000, 1100)), "start"])
+    assert sorted(live_paths(files)) == sorted([*map(str, range(300, 400)), "start"])
     assert files.table.num_rows <= 1.5 * len(files)
     assert files.table.column("path").num_chunks <= 10
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.process.random_cases import cases
 from support.tables.filesets import kept
 from support.tables.predicate_tables import Table, tables, trees
 from support.tables.predicate_trees import Semantics, Tree, json_hint
@@ -22,7 +23,7 @@ EXACT = (
 )
 
 generously = settings(
-    max_examples=300,
+    max_examples=cases(300),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -50,6 +51,9 @@ def test_predicates_on_partitions_alone_leave_exactly_the_files_that_match(data:
     table = data.draw(tables(partitions_only=True, kinds=EXACT))
     tree = data.draw(trees(table, table.partitions, casts=False))
     matching = table.matching(tree, Semantics(True, table.zone))
-    assert kept(table.files, table.metadata, json_hint=json_hint(tree)) == matching
+    hint = json_hint(tree)
+    left = kept(table.files, table.metadata, json_hint=hint)
+    # Spark's client writes a null literal like the text "null", which therefore decides nothing.
+    assert left == matching or ('"null"' in hint and matching < left)
     if "\\" not in tree.sql():
         assert kept(table.files, table.metadata, tree.sql()) == matching

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.process.random_cases import times
+from support.process.random_cases import cases
 from support.tables.deltalog import DeltaFolder
 from support.tables.indexed import check_same, index_folder, indexed_tables, write_index
 from support.tables.random_log import RandomTable, partitioned
 from support.tables.snapshots import at_version, latest
 
 
-@pytest.mark.parametrize("seed", range(5 * times()))
+@pytest.mark.parametrize("seed", range(cases(8)))
 async def test_an_index_is_advanced_by_later_commits(folder: DeltaFolder, seed: int) -> None:
     table = RandomTable(folder, seed)
     for _ in range(seed % 7 + 1):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from support.process.random_cases import times
+from support.process.random_cases import cases
 from support.tables.deltalog import Action, DeltaFolder, add, protocol, remove
 from support.tables.indexed import check_same, index_folder, rows_of, selected
 from support.tables.random_log import RandomTable, partitioned
@@ -69,7 +69,7 @@ def small_lookups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_writer, "LOOKUP_ROWS", 5)
 
 
-@pytest.mark.parametrize("seed", range(6 * times()))
+@pytest.mark.parametrize("seed", range(cases(8)))
 async def test_later_commits_are_applied(folder: DeltaFolder, seed: int) -> None:
     choose, table, builds = random.Random(seed), RandomTable(folder, seed), Builds(folder)
     for _ in range(seed * 3 + 1):

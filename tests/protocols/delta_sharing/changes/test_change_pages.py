@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from protocols.delta_sharing.changes.logs import FEED, cdc, commit, full_remove, write_changing_table
 from support.clients.change_answers import ChangeAnswer, Said, feed, short, stream
 from support.gateways.shared_lake import LakeTable, SharedLake
+from support.process.random_cases import cases
 from support.tables.deltalog import Action, add, metadata, protocol, vector
 
 WAYS = {"feed": feed, "stream": stream}
@@ -156,7 +157,9 @@ def commits(draw: st.DrawFn) -> list[Action]:
     return draw(st.permutations(actions))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=cases(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     history=st.lists(commits(), min_size=1, max_size=6),
     way=st.sampled_from(sorted(WAYS)),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from protocols.delta_sharing.changes.logs import FEED, cdc, commit, full_remove
 from support.clients.change_answers import ChangeAnswer, Said, feed, stream
 from support.gateways.shared_lake import LakeTable, SharedLake
+from support.process.random_cases import cases
 from support.tables.deltalog import Action, add, metadata, protocol, remove
 
 WAYS = {"feed": feed, "stream": stream}
@@ -51,7 +52,9 @@ def commits(draw: st.DrawFn) -> list[tuple[Action, str | None]]:
     return made
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=cases(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     history=st.lists(commits(), min_size=1, max_size=5),
     way=st.sampled_from(sorted(WAYS)),

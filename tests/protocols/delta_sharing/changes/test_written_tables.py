@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.clients.change_answers import ChangeAnswer, feed, stream
 from support.gateways.shared_lake import LakeTable, SharedLake
+from support.process.random_cases import cases
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 SPECIAL = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -223,7 +224,9 @@ def test_an_older_range_keeps_its_columns_when_the_table_was_replaced(
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=cases(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     steps=st.lists(STEPS, min_size=1, max_size=7),
     columns=st.booleans(),
@@ -246,7 +249,9 @@ def test_any_history_is_told_as_deltalake_tells_it(
         assert counted(frame) == right
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=cases(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(steps=st.lists(CHANGING_STEPS, min_size=1, max_size=7), start=st.integers(0, 7))
 def test_a_stream_followed_from_a_snapshot_arrives_at_the_latest_one(
     lake: SharedLake, steps: list[Step], start: int

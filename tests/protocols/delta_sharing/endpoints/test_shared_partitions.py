@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.process.random_cases import cases
 
 TABLES = {"part": "DE", "mine": "FR"}
 SCHEMA = "/shares/sales/schemas/eu/tables"
@@ -40,7 +41,7 @@ CHANGES = st.fixed_dictionaries(
     },
 )
 PROPERTY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.gateway import RunningGateway
+from support.process.random_cases import cases
 
 TABLES = "/shares/sales/namespaces/EU/tables"
 SHARED = {"part": "DE", "mine": "FR"}
 WITH_HISTORY = {"part"}
 PROPERTY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 COUNTRIES = st.sampled_from(["DE", "FR", "XX", ""])
 TESTS = st.one_of(

@@ -8,6 +8,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.memory_gateway import KEYS
+from support.process.random_cases import cases
 from support.tables.filesets import file_set, schema_field, table_metadata
 from support.tables.iceberg_views import body, iceberg_view
 
@@ -89,7 +90,7 @@ filters = st.recursive(
 
 
 @given(node=filters, sensitive=st.booleans())
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_every_filter_is_planned_or_refused(node: Any, sensitive: bool) -> None:
     view = await iceberg_view(METADATA, FILES)
     planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)), {})

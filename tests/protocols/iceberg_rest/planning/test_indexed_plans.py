@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.memory_gateway import KEYS, memory_gateway, shared_table
 from support.gateways.memory_grants import ACME
-from support.process.random_cases import cases, times
+from support.process.random_cases import cases
 from support.tables.deltalog import DeltaFolder
 from support.tables.iceberg_views import Prefixed, body, iceberg_filter, iceberg_shape
 from support.tables.indexed import (
@@ -139,7 +139,7 @@ async def outcome(planner: ScanPlanner, view: TableView, request: PlanRequest) -
         return type(error)
 
 
-@pytest.mark.parametrize("seed", range(3 * times()))
+@pytest.mark.parametrize("seed", range(cases(4)))
 async def test_later_commits_are_planned(planner: ScanPlanner, folder: DeltaFolder, seed: int) -> None:
     """Files that were added, removed, and got deletion vectors since the index was written."""
     table = RandomTable(folder, seed)

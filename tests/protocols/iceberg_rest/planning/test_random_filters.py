@@ -14,6 +14,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.memory_gateway import KEYS
+from support.process.random_cases import cases
 from support.tables.filesets import kept
 from support.tables.iceberg_views import body, iceberg_filter, iceberg_view, paths
 from support.tables.predicate_tables import Table, tables, trees
@@ -42,7 +43,7 @@ EXACT = (
     "timestamp_ntz",
 )
 generously = settings(
-    max_examples=150,
+    max_examples=cases(150),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
