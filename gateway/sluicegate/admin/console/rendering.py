@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -72,6 +73,7 @@ class Templates:
         return self._environment.get_template(template).render({**self._shared, **values})
 
 
+@cache  # compiled templates refer to no gateway: those that follow one another have the same
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("sluicegate.admin.console"),
