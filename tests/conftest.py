@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from support.process.forked import forked_commands
+from support.process.installed import remembered_plugins
 from support.process.random_cases import times
 from support.process.shared_trust import shared_trust
 from support.servers.databases import postgres
@@ -35,6 +36,13 @@ def commands_are_forked() -> Iterator[None]:
 def clients_share_their_trust() -> Iterator[None]:
     """Let clients of HTTP share a TLS context."""
     with shared_trust():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plugins_are_remembered() -> Iterator[None]:
+    """Look for installed plugins once, and not for each gateway and command."""
+    with remembered_plugins():
         yield
 
 

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from sluicegate.plugins import InstalledPlugin, hooks, installed_plugins
+
 CATALOG = """
 from sluicegate.api import Catalog, CatalogTable, CatalogType, CatalogConfig, SecretStr, hookimpl
 
@@ -100,6 +104,32 @@ class Site:
             f"[sluicegate]\n{name} = {module}\n", encoding="utf-8"
         )
         return owner
+
+
+@contextmanager
+def remembered_plugins() -> Iterator[None]:
+    """Find installed plugins once for each state of the path: each gateway and command looks for them.
+
+    An installation changes a folder of the path, and so do the sites of this module.
+    """
+    known: dict[object, tuple[InstalledPlugin, ...]] = {}
+
+    def found() -> tuple[InstalledPlugin, ...]:
+        state = tuple((each, _changed(each)) for each in sys.path)
+        if state not in known:
+            known[state] = installed_plugins()
+        return known[state]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hooks, "installed_plugins", found)
+        yield
+
+
+def _changed(folder: str) -> int:
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @contextmanager
