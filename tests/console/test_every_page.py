@@ -11,6 +11,7 @@ import pytest
 from console.browser import ORIGIN, Browser, Page
 from console.conftest import HOSTILE, Site
 from starlette.routing import Route
+from support.process.random_cases import times
 
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.admin.console.endpoint import ConsoleRoute, PageEndpoint
@@ -63,6 +64,8 @@ NASTY = [
     "😀",
     HOSTILE,
 ]
+# Those that end what they are written into, and so differ most from the others, for each change.
+NASTIEST = {"%", "/", "\u2028", "{{7*7}}", HOSTILE}
 
 
 def console_routes(site: Site) -> list[ConsoleRoute]:
@@ -129,7 +132,14 @@ async def test_an_administrator_of_other_shares_sees_and_changes_nothing(
     assert (await (await site.logged_in()).open("/console/recipients/acme")).status == 200
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    "role",
+    [
+        "viewer",
+        pytest.param("admin", marks=pytest.mark.night("test_pages_offer_nothing_that_is_then_refused")),
+        pytest.param("owner", marks=pytest.mark.night("test_every_page_is_inert_and_complete")),
+    ],
+)
 async def test_pages_offer_nothing_that_is_then_refused(site: Site, role: Role) -> None:
     browser = await site.logged_in(role)
     for page in await crawl(browser):
@@ -150,6 +160,7 @@ async def test_every_page_is_inert_and_complete(site: Site) -> None:
     assert any("hostile" in page.text for page in pages)
     for page in pages:
         check_page(page)
+        assert page.status == 200 or page in pages[-3:-1], page.address
         for secret in secrets:
             assert secret not in page.source, page.address
 
@@ -250,7 +261,7 @@ def inputs(number: int, seed: int) -> Iterator[tuple[dict[str, str], bytes]]:
         yield fields, rng.choice([b"", b"", b"&%zz=%00", b"&\xff\xfe", b"&name=%ff", b"&" * 3000])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(times()))
 async def test_no_input_of_a_form_is_an_internal_error(site: Site, seed: int) -> None:
     browser = await site.logged_in()
     valid = await token(browser)
@@ -264,7 +275,18 @@ async def test_no_input_of_a_form_is_an_internal_error(site: Site, seed: int) ->
             check_page(Page(f"{ORIGIN}{target(route)}", answer))
 
 
-@pytest.mark.parametrize("nasty", NASTY)
+@pytest.mark.parametrize(
+    "nasty",
+    [
+        pytest.param(
+            each,
+            marks=()
+            if each in NASTIEST
+            else pytest.mark.night("test_no_name_or_parameter_is_an_internal_error"),
+        )
+        for each in NASTY
+    ],
+)
 async def test_no_name_or_parameter_is_an_internal_error(site: Site, nasty: str) -> None:
     browser = await site.logged_in()
     gets = [each for each in console_routes(site) if each.method == "GET"]
