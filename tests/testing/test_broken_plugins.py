@@ -30,25 +30,24 @@ def suites() -> Iterator[tuple[str, str, str | None]]:
 
 
 @cache
-def results(folder: Path, module: str) -> dict[str, dict[str, bool]]:
-    """Whether checks of a module's suites pass: all of correct plugins, else the one that is meant."""
-    report = folder / f"{module}.xml"
-    file = str(FOLDER / f"{module}.py")
+def results(folder: Path) -> dict[tuple[str, str], dict[str, bool]]:
+    """Whether checks of the suites pass: all of correct plugins, else the one that is meant."""
+    report = folder / "report.xml"
     wanted = [
-        "::".join(part for part in (file, suite, check) if part)
+        "::".join(part for part in (str(FOLDER / f"{name}.py"), suite, check) if part)
         for name, suite, check in suites()
-        if name == module
     ]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    options = [f"--junitxml={report}", f"--basetemp={folder / module}"]
+    options = [f"--junitxml={report}", f"--basetemp={folder / 'files'}"]
     done = subprocess.run(
         [*command, *options, *wanted], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode in {0, 1}, done.stdout + done.stderr
-    found: dict[str, dict[str, bool]] = {}
+    found: dict[tuple[str, str], dict[str, bool]] = {}
     for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
         if case.find("skipped") is None:
-            checks = found.setdefault(case.attrib["classname"].rpartition(".")[2], {})
+            module, suite = case.attrib["classname"].split(".")[-2:]
+            checks = found.setdefault((module, suite), {})
             name = case.attrib["name"].partition("[")[0]
             passed = case.find("failure") is None and case.find("error") is None
             checks[name] = checks.get(name, True) and passed
@@ -65,6 +64,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_mistake_is_found_by_its_check(
     folder: Path, module: str, suite: str, check: str | None
 ) -> None:
-    checks = results(folder, module)[suite]
+    checks = results(folder)[module, suite]
     failed = {name for name, passed in checks.items() if not passed}
     assert failed == ({check} if check else set())
