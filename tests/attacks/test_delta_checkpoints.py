@@ -97,7 +97,7 @@ def test_a_text_that_a_dictionary_repeats_ends_at_the_limit(
     limited: Attacked, values: dict[str, Any]
 ) -> None:
     table, path = checkpointed(limited)
-    assert write(path, _adds(2000, **values)) < 100_000  # bytes that become 2 GB
+    assert write(path, _adds(600, **values)) < 100_000  # bytes that become 600 MB
     message = refusal(limited, table, LOW_BYTES + BATCH)
     assert f"{LOW_BYTES} bytes" in message
     assert path.name in message

@@ -13,7 +13,7 @@ from support.gateways.attacked import Attacked
 from support.gateways.shared_lake import SHARE
 
 FILES = 2_000
-_AT_ONCE = 6
+_AT_ONCE = 3
 _GROWTH = 400_000_000  # bytes
 _SCHEMA = {
     "type": "struct",

@@ -19,7 +19,7 @@ from sluicegate.tables.partitions import partition_key
 from sluicegate.tables.predicates.columns import find_column
 from sluicegate.tables.snapshot import TableMetadata
 
-TABLES, FIELDS = 60, 4_000
+TABLES, FIELDS = 40, 4_000
 FIELD = (
     '{"name":"#-%d","type":"long","nullable":true,'
     '"metadata":{"delta.columnMapping.physicalName":"physical-#-%d"}}'

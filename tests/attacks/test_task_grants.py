@@ -14,6 +14,7 @@ import obstore
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
+from support.process import random_cases
 from support.servers.delegation import PURGE, SECRET, Desk, RunningClock, body, running_service
 from support.tasks.greedy_executor import REWRITE, GreedyExecutor
 
@@ -23,7 +24,7 @@ from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
-EXAMPLES = 200
+EXAMPLES = random_cases.cases(200)
 # What realms own: a directory, one whose name begins the same, a single file, nothing.
 OWNED = {"plain": "a", "neighbour": "ab", "single": "c/only.parquet", "bare": None}
 CATALOGS = {"plain": "catalog_a", "neighbour": "catalog_ab", "single": "catalog_c"}

@@ -105,7 +105,7 @@ async def write(store):
 
 async def main(url):
     store = await Store.open(url)
-    for delay in range(40):
+    for delay in range(0, 40, 4):
         async with anyio.create_task_group() as group:
             for _ in range(8):
                 group.start_soon(write, store)

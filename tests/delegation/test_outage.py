@@ -1,4 +1,4 @@
-"""The database crashes and is away for a full minute: nothing is lost, and all goes on by itself."""
+"""The database crashes and is away for longer than leases and heartbeats take: nothing is lost, and all goes on by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.servers.delegation import SECRET
 from support.servers.delegation_outage import EACH, RUNNING, VENDED, WAITING, Outage, watch_outage
 from support.servers.postgres import running_postgres
 
-pytestmark = pytest.mark.slow  # more than a minute, and little of the processor
+pytestmark = pytest.mark.slow  # half a minute, and little of the processor
 
 CALLED = {
     *(f"{name}-{number}" for name in RUNNING for number in range(EACH)),

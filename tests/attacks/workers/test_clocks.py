@@ -73,7 +73,16 @@ async def database_now(desk: Desk) -> int:
         return (await connection.execute(select(NOW))).scalar_one()
 
 
-@pytest.mark.parametrize("shift", [HOURS, -HOURS])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        HOURS,
+        pytest.param(
+            -HOURS,
+            marks=pytest.mark.night("test_a_worker_with_another_time_takes_no_healthy_task"),
+        ),
+    ],
+)
 async def test_a_worker_with_another_time_takes_no_healthy_task(
     desk: Desk, database_url: str, shift: int
 ) -> None:
@@ -82,7 +91,18 @@ async def test_a_worker_with_another_time_takes_no_healthy_task(
     assert await shifted(database_url, shift, "acquire") is None
 
 
-@pytest.mark.parametrize("shift", [HOURS, -HOURS])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        -HOURS,
+        pytest.param(
+            HOURS,
+            marks=pytest.mark.night(
+                "test_a_lost_task_is_taken_over_at_once_by_a_worker_with_another_time"
+            ),
+        ),
+    ],
+)
 async def test_a_lost_task_is_taken_over_at_once_by_a_worker_with_another_time(
     desk: Desk, database_url: str, shift: int
 ) -> None:
@@ -96,7 +116,18 @@ async def test_a_lost_task_is_taken_over_at_once_by_a_worker_with_another_time(
     assert 3_500_000 < due_at - await database_now(desk) <= 3_600_000
 
 
-@pytest.mark.parametrize("shift", [HOURS, -HOURS])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        HOURS,
+        pytest.param(
+            -HOURS,
+            marks=pytest.mark.night(
+                "test_what_a_service_with_another_time_was_handed_over_is_due_at_once"
+            ),
+        ),
+    ],
+)
 async def test_what_a_service_with_another_time_was_handed_over_is_due_at_once(
     desk: Desk, database_url: str, shift: int
 ) -> None:
@@ -107,7 +138,18 @@ async def test_what_a_service_with_another_time_was_handed_over_is_due_at_once(
     assert leased.id == task_id
 
 
-@pytest.mark.parametrize("shift", [HOURS, -HOURS])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        -HOURS,
+        pytest.param(
+            HOURS,
+            marks=pytest.mark.night(
+                "test_a_retry_that_a_worker_with_another_time_schedules_is_due_in_time"
+            ),
+        ),
+    ],
+)
 async def test_a_retry_that_a_worker_with_another_time_schedules_is_due_in_time(
     desk: Desk, database_url: str, shift: int
 ) -> None:

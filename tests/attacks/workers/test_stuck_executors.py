@@ -19,6 +19,18 @@ from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord
 
+# Leases are the same statements on both databases.
+pytestmark = pytest.mark.parametrize(
+    "database_url",
+    [
+        "postgresql",
+        pytest.param(
+            "sqlite",
+            marks=pytest.mark.night("test_heartbeats_go_on_while_an_executor_blocks_its_thread"),
+        ),
+    ],
+    indirect=True,
+)
 SETTINGS = {"lease": {"heartbeat": 1, "ttl": 5}}
 
 

@@ -7,6 +7,16 @@ from support.servers.delegation import Desk, payload
 from support.tasks.unkind_executors import EXPECTED, Unkind
 
 LINE = 40_000
+pytestmark = pytest.mark.parametrize(
+    "database_url",
+    [
+        "postgresql",
+        pytest.param(
+            "sqlite", marks=pytest.mark.night("test_every_unkind_end_is_a_failed_attempt_with_a_code")
+        ),
+    ],
+    indirect=True,
+)
 
 
 async def test_every_unkind_end_is_a_failed_attempt_with_a_code(

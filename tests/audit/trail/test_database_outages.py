@@ -150,7 +150,16 @@ def _error(message: str) -> dict[str, str]:
     return {"errorCode": "TEMPORARILY_UNAVAILABLE", "message": message}
 
 
-@pytest.mark.parametrize("kind", OUTAGES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "hangs",
+        pytest.param(
+            "stopped",
+            marks=pytest.mark.night("test_a_required_log_refuses_until_the_database_is_back"),
+        ),
+    ],
+)
 def test_a_best_effort_log_lets_requests_pass_and_records_the_gap(
     best_effort: Audited, postgres: PostgresServer, kind: str
 ) -> None:

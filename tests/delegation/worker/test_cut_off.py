@@ -14,6 +14,17 @@ from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, 
 from sluicegate.config.sections.delegation import DelegationSettings, LeaseSettings
 from sluicegate.delegation.queue.leases import Beat
 
+# Leases are the same statements on both databases.
+pytestmark = pytest.mark.parametrize(
+    "database_url",
+    [
+        "postgresql",
+        pytest.param(
+            "sqlite", marks=pytest.mark.night("test_it_stops_by_itself_and_gives_the_task_back")
+        ),
+    ],
+    indirect=True,
+)
 RAN = ["SUBMITTED", "ACQUIRING_RESOURCES", "RUNNING"]
 
 

@@ -1,4 +1,4 @@
-"""A minute without a database: a service, two workers, callers and submissions, watched meanwhile."""
+"""Some time without a database: a service, two workers, callers and submissions, watched meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.servers.postgres import PostgresServer
 
 from sluicegate.testing.secrets import keep_secret
 
-SECONDS = 60
+SECONDS = 20
 SIGNING_KEY = 2 * KEY.decode()
 VENDED = "a vended secret that nobody may see"
 # What runs when the database goes, four tasks on each worker: by what comes first meanwhile.
@@ -114,7 +114,7 @@ class Outage:
 
 
 async def watch_outage(folder: Path, postgres: PostgresServer) -> Outage:
-    """Stop the database for a minute while everything is busy, and wait until all has ended.
+    """Stop the database for a while when everything is busy, and wait until all has ended.
 
     Args:
         folder: An empty one.
@@ -224,7 +224,7 @@ async def _go_through(outage: Outage, catalog: _Catalog, postgres: PostgresServe
 
 
 async def _look_around(outage: Outage, catalog: _Catalog) -> None:
-    """Hand something over each second, until the minute is over."""
+    """Hand something over each second, until the time is over."""
     back = anyio.current_time() + SECONDS
     while anyio.current_time() < back:
         table = f"meanwhile-{len(outage.refused)}"
