@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.process.clock import Clock
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.bearer_tokens import BearerTokens
@@ -31,6 +32,7 @@ Command = Callable[..., tuple[int, str, str]]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a configuration and a shares file, to work in."""
     monkeypatch.chdir(tmp_path)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text(
         "public_url: https://share.example.com\ncatalogs: {raw: {type: paths}}\n"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.process.installed import installed_site
+from support.servers.migrated import new_sqlite
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.cli.main import run
@@ -50,6 +51,7 @@ def command(
         },
     }
     DeltaFolder(tmp_path / "lake" / "orders").commit(0, protocol(), metadata(), add("a.parquet"))
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text(json.dumps(settings))
     (tmp_path / "shares.yaml").write_text(json.dumps(shares))
     assert run(["apply", "shares.yaml", "--offline"]) == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.process.terminal import run_in_terminal
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.shares_file.apply import apply_shares_file
 from sluicegate.access.shares_file.read import read_shares_file
@@ -33,6 +34,7 @@ def command(
     """Run a command in a folder with an applied shares file, and with one that removes two entries."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}\n")
     (tmp_path / "shares.yaml").write_text(SHARES)
     (tmp_path / "fewer.yaml").write_text(FEWER)

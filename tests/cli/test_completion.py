@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.servers.migrated import new_sqlite
 
 from sluicegate.cli.main import run
 
@@ -27,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> P
     """A folder with shares and recipients in its database."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}, rest: {type: paths}}")
     (tmp_path / "shares.yaml").write_text(SHARES)
     assert run(["apply", "shares.yaml", "--offline"]) == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,8 @@ import httpx
 import psutil
 import pytest
 from support.gateways.gateway import RunningGateway
-from support.servers.serving import script, serving
+from support.process.forked import completed
+from support.servers.serving import serving
 
 SECONDS = 60
 
@@ -126,7 +126,19 @@ def test_each_process_accepts_connections(gateway: RunningGateway) -> None:
                 client.close()
 
 
-@pytest.mark.parametrize("count", [2, 8, 64])
+@pytest.mark.parametrize(
+    "count",
+    [
+        8,
+        *(
+            pytest.param(
+                each,
+                marks=pytest.mark.night("test_processes_get_equal_parts_of_a_burst_of_connections"),
+            )
+            for each in (2, 64)
+        ),
+    ],
+)
 def test_processes_get_equal_parts_of_a_burst_of_connections(
     gateway: RunningGateway, count: int
 ) -> None:
@@ -253,13 +265,6 @@ def test_what_prevents_the_start_is_said_once(
     tmp_path: Path, count: str, configuration: str, code: int, message: str
 ) -> None:
     (tmp_path / "gateway.yaml").write_text(configuration)
-    done = subprocess.run(
-        [script(), "serve", "--processes", count],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    done = completed(tmp_path, "serve", "--processes", count, seconds=SECONDS)
     assert done.returncode == code
     assert done.stderr.count(message) == 1, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,9 +11,10 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from support.gateways.gateway import RunningGateway
+from support.gateways.gateway import RunningGateway, completed_here
+from support.process.forked import completed
 from support.servers.scraped import Scraped, metrics_address, scrape
-from support.servers.serving import script, serving
+from support.servers.serving import serving
 
 SECONDS = 60
 REQUESTS = "http_server_request_duration_seconds_count"
@@ -111,8 +111,10 @@ def test_a_process_that_does_not_answer_does_not_delay_the_others_forever(
 
 
 @pytest.mark.parametrize("command", [("delegation", "serve"), ("delegation", "worker")])
-def test_the_delegation_service_and_its_worker_have_the_option(command: tuple[str, ...]) -> None:
-    done = subprocess.run([script(), *command, "--help"], capture_output=True, text=True, check=True)
+def test_the_delegation_service_and_its_worker_have_the_option(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    done = completed_here(tmp_path, *command, "--help")
     assert "--prometheus-port" in done.stdout
 
 
@@ -121,14 +123,8 @@ def test_a_port_that_is_in_use_ends_the_start_with_the_setting(
 ) -> None:
     port = httpx.URL(metrics_address(gateway.log)).port
     (tmp_path / "gateway.yaml").write_text("")
-    done = subprocess.run(
-        [script(), "serve", "--port", "0", "--prometheus-port", str(port)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    options = ("--port", "0", "--prometheus-port", str(port))
+    done = completed(tmp_path, "serve", *options, seconds=SECONDS)
     assert done.returncode == 1
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
     assert "telemetry.prometheus" in done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.process.terminal import run_in_terminal
+from support.servers.migrated import new_sqlite
 
 from sluicegate.cli.main import run
 
@@ -30,6 +31,7 @@ def command(
     """Run a command in a folder whose database has a recipient; its exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text(CONFIG)
     (tmp_path / "shares.yaml").write_text(SHARES)
 

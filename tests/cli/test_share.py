@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.servers.migrated import new_sqlite
 
 from sluicegate.cli.main import run
 
@@ -52,6 +53,7 @@ def command(
     """Run a command in a folder whose database has the shares; its exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}\n")
     (tmp_path / "shares.yaml").write_text(SHARES)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.process.terminal import run_in_terminal
+from support.servers.migrated import new_sqlite
 
 from sluicegate.cli.main import run
 
@@ -22,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("SLUICEGATE_CONFIG", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}\n")
     (tmp_path / "shares.yaml").write_text(SHARES)
     return tmp_path

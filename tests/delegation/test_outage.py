@@ -1,4 +1,4 @@
-"""The database crashes and is away for longer than leases and heartbeats take: nothing is lost, and all goes on by itself."""
+"""The database crashes and is away for a while: nothing is lost, and all goes on by itself."""
 
 from __future__ import annotations
 
