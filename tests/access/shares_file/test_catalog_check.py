@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.empty_sources import empty_schema
 from sluicegate.access.selection import select_tables
@@ -42,6 +43,7 @@ def command(
 ) -> Command:
     """Run a command over the catalog `main`; its exit code, output and lines of errors."""
     monkeypatch.chdir(tmp_path)
+    new_sqlite(tmp_path / "sluicegate.db")
     (tmp_path / "gateway.yaml").write_text(
         f"public_url: https://share.example.com\n"
         f"catalogs: {{main: {{type: unity, uri: '{unity.uri}', catalog: main}}}}\n"
@@ -89,7 +91,16 @@ def whole(schema: str, **options: str) -> str:
         (whole("eu", include="[x*]"), "0 tables: include and exclude select none of 1"),
     ],
 )
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        pytest.param(
+            ("--dry-run",),
+            marks=pytest.mark.night("test_apply_warns_of_a_shared_catalog_without_schemas"),
+        ),
+    ],
+)
 def test_apply_warns_of_sources_that_recipients_could_not_read(
     command: Command, tmp_path: Path, source: str, told: str | None, options: tuple[str, ...]
 ) -> None:
