@@ -14,7 +14,7 @@ import obstore
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
-from support.process import random_cases
+from support.process.random_cases import times
 from support.servers.delegation import PURGE, SECRET, Desk, RunningClock, body, running_service
 from support.tasks.greedy_executor import REWRITE, GreedyExecutor
 
@@ -25,7 +25,7 @@ from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 # Fewer do not succeed in each realm.
-EXAMPLES = 100 if random_cases.times() == 1 else 200 * random_cases.times()
+EXAMPLES = 100 if times() == 1 else 200 * times()
 # What realms own: a directory, one whose name begins the same, a single file, nothing.
 OWNED = {"plain": "a", "neighbour": "ab", "single": "c/only.parquet", "bare": None}
 CATALOGS = {"plain": "catalog_a", "neighbour": "catalog_ab", "single": "catalog_c"}
