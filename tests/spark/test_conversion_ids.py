@@ -16,7 +16,6 @@ from spark.conversion_lake import (
     seaweedfs_catalog,
 )
 from spark.delta_histories import AMBIGUOUS, HISTORIES, TableHistory
-from support.process.random_cases import times
 from support.servers.task_engine import TaskEngine
 
 if TYPE_CHECKING:
@@ -29,7 +28,17 @@ REPEATED = ("by_numbers", "by_text_and_day")  # other partitions, of other types
 CATALOGS: list[CatalogOf] = [icebergs_catalog, seaweedfs_catalog]
 
 
-@pytest.fixture(scope="module", params=CATALOGS, ids=lambda catalog: catalog.__name__)
+def catalogs(*at_night: CatalogOf) -> pytest.MarkDecorator:
+    """Run a test with each catalog, in some of them at night only."""
+    return pytest.mark.parametrize(
+        "lake",
+        [pytest.param(each, marks=NIGHT if each in at_night else ()) for each in CATALOGS],
+        ids=lambda catalog: catalog.__name__,
+        indirect=True,
+    )
+
+
+@pytest.fixture(scope="module")
 def lake(
     request: pytest.FixtureRequest,
     tasks_on: TaskEngine,
@@ -70,6 +79,7 @@ def check(lake: ConversionLake, name: str) -> None:
     )
 
 
+@catalogs(seaweedfs_catalog)
 @pytest.mark.parametrize(
     "history",
     [pytest.param(each, marks=NIGHT if each.name in REPEATED else ()) for each in HISTORIES],
@@ -78,10 +88,6 @@ def check(lake: ConversionLake, name: str) -> None:
 def test_a_delta_table_is_an_iceberg_table_in_every_catalog(
     lake: ConversionLake, history: TableHistory
 ) -> None:
-    # The catalogs differ in what they do with dropped columns: other tables take turns in them.
-    is_turn = HISTORIES.index(history) % 2 == edits_names(lake)
-    if not is_turn and history.name != "dropped" and times() == 1:
-        pytest.skip("runs at night")
     for statements in (history.first, history.then):
         lake.run(*statements, d=f"delta.`s3a://converted/delta/{history.name}`")
         convert(lake, history.name)
@@ -89,6 +95,7 @@ def test_a_delta_table_is_an_iceberg_table_in_every_catalog(
     assert convert(lake, history.name) == "the Iceberg table already contains this version"
 
 
+@catalogs()
 def test_a_new_column_never_gets_the_values_of_a_dropped_one_of_its_name(lake: ConversionLake) -> None:
     """SeaweedFS's catalog also maps the table's current column names to columns in data files."""
     name = AMBIGUOUS.name
@@ -104,9 +111,8 @@ def test_a_new_column_never_gets_the_values_of_a_dropped_one_of_its_name(lake: C
         check(lake, name)
 
 
+@catalogs(seaweedfs_catalog)
 def test_moments_that_overflow_in_some_readers_are_refused(lake: ConversionLake) -> None:
-    if edits_names(lake) and times() == 1:
-        pytest.skip("runs at night")
     delta, location = "delta.`s3a://converted/delta/moments`", "s3://converted/delta/moments"
     kind = "spark.sql.parquet.outputTimestampType"
     default = lake.spark.conf.get(kind)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 import pytest_asyncio
 from spark.manifest_tables import ManifestTable
+from support.process.random_cases import one_of
 from support.servers.task_engine import SharedSpark
 
 from sluicegate.api import (
@@ -191,7 +192,14 @@ async def test_only_changed_manifests_are_read(converter: Converter, server: Sea
     assert numbers(await converter.files(table)) == [*range(10), *range(11, 23)]
 
 
-@pytest.mark.parametrize("lost", ["metadata", "manifest list", "manifest"])
+@pytest.mark.parametrize(
+    "lost",
+    one_of(
+        3,
+        ["metadata", "manifest list", "manifest"],
+        pytest.mark.night("test_without_the_converted_snapshot_all_files_are_compared"),
+    ),
+)
 async def test_without_the_converted_snapshot_all_files_are_compared(
     converter: Converter, server: SeaweedFS, lost: str
 ) -> None:
