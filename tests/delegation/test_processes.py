@@ -291,7 +291,7 @@ def test_the_list_says_what_a_running_task_is_about(lake: Lake, capsys: Capture)
         assert "runs tasks (stop with Ctrl-C): TABLE_PURGE" in worker.said()
         _, line = command(capsys, "tasks", "list").splitlines()
         assert "RUNNING  1         content " in line
-        worker.process.send_signal(signal.SIGSTOP)
+        suspend(worker, lake.folder / "tasks.db")
         assert "stops it at its next heartbeat" in command(capsys, "tasks", "cancel", task_id)
         _, line = command(capsys, "tasks", "list").splitlines()
         assert "RUNNING (to be cancelled)" in line
