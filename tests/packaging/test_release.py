@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from releasing import changelog, commit, deployment, environment, licenses, links, metadata
 from releasing.build import BuildFailed
-from releasing.environment import write_bill_of_materials
+from releasing.environment import write_bill_of_materials, write_requirements
 from releasing.projects import ROOT, Project, everything, gateway, repository
 
 GATEWAY = gateway()
@@ -239,6 +240,11 @@ def fresh(tmp_path: Path) -> Path:
         wheel.writestr(
             "sluicegate_x-1.dist-info/entry_points.txt", "[sluicegate]\nx = sluicegate_x.plugin\n"
         )
+        wheel.writestr(
+            "sluicegate_x-1.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        wheel.writestr("sluicegate_x-1.dist-info/RECORD", "")
     (site,) = folder.glob("lib/python*/site-packages")
     zipfile.ZipFile(PLUGIN.wheel(tmp_path)).extractall(site)
     return site
@@ -284,3 +290,30 @@ def test_the_bill_of_materials_lists_what_is_installed_with_versions(
     assert (document["bomFormat"], len(document["components"])) == ("CycloneDX", count)
     purls = {each["name"]: each.get("purl") for each in document["components"]}
     assert purls == {"sluicegate-x": "pkg:pypi/sluicegate-x@1"}
+
+
+def test_the_requirements_name_hashes_that_an_installer_checks(fresh: Path, tmp_path: Path) -> None:
+    other = distribution("iniconfig")
+    named = fresh / f"iniconfig-{other.version}.dist-info" / "METADATA"
+    named.parent.mkdir()
+    named.write_text(f"Metadata-Version: 2.4\nName: iniconfig\nVersion: {other.version}\n")
+    target, wheel = tmp_path / "requirements.txt", PLUGIN.wheel(tmp_path)
+    assert write_requirements([PLUGIN], tmp_path, tmp_path / "environment", target) == 2
+    lines = target.read_text().splitlines()
+    assert f"iniconfig=={other.version} \\" in lines
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert lines[-2:] == ["sluicegate-x==1 \\", f"    --hash=sha256:{digest}"]
+    target.write_text("\n".join(lines[-2:]))
+    assert installed_with_hashes(target, tmp_path) == 0
+    with zipfile.ZipFile(wheel, "a") as changed:
+        changed.writestr("sluicegate_x/added.py", "")
+    assert installed_with_hashes(target, tmp_path) != 0
+
+
+def installed_with_hashes(requirements: Path, dist: Path) -> int:
+    """The exit status of an installer that requires hashes."""
+    command = [shutil.which("uv") or "uv", "pip", "install", "--require-hashes", "--no-index"]
+    command += ["--no-deps", "--no-cache", "--reinstall", "--target", str(dist / "target")]
+    command += ["--python", sys.executable]
+    command += ["--find-links", str(dist), "--requirement", str(requirements)]
+    return subprocess.run(command, capture_output=True, check=False).returncode

@@ -59,7 +59,10 @@ def release(dist: Path) -> None:
         _check("the licenses", licenses.problems(installed))
         bill = dist / f"sluicegate-{version}.cdx.json"
         count = environment.write_bill_of_materials(fresh, bill)
-    _say(f"wrote {bill.name}: {count} components")
+        _say(f"wrote {bill.name}: {count} components")
+        hashed = dist / f"sluicegate-{version}-requirements.txt"
+        count = environment.write_requirements(projects, dist, fresh, hashed)
+        _say(f"wrote {hashed.name}: {count} packages with hashes")
 
 
 def _emptied(dist: Path) -> int:

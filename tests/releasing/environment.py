@@ -1,7 +1,8 @@
-"""A fresh environment with the built wheels and what they require, and its bill of materials."""
+"""A fresh environment with the built wheels and what they require, and files that describe it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -82,6 +83,35 @@ def write_bill_of_materials(environment: Path, target: Path) -> int:
     python = str(python_of(environment))
     subprocess.run([*command, "--output-file", str(target), python], check=True)
     return len(json.loads(target.read_text(encoding="utf-8"))["components"])
+
+
+def write_requirements(projects: Sequence[Project], dist: Path, environment: Path, target: Path) -> int:
+    """Write what is installed, with its version and the hashes of its files; how many packages it is.
+
+    Args:
+        projects: What was built.
+        dist: The folder of the built distributions.
+        environment: Where all is installed.
+        target: A file for `pip install --require-hashes --requirement`.
+
+    Raises:
+        BuildFailed: `uv` is missing.
+        subprocess.CalledProcessError: A registry does not have one of the packages any more.
+    """
+    own = {each.name for each in projects}
+    pinned = {each.name: f"{each.name}=={each.version}" for each in installed(environment)}
+    command = [uv_path(), "pip", "compile", "--quiet", "--no-deps", "--generate-hashes"]
+    command += ["--no-header", "--no-annotate", "--python", str(python_of(environment)), "-"]
+    others = "\n".join(pinned[name] for name in sorted(pinned.keys() - own))
+    hashed = subprocess.run(command, input=others, text=True, check=True, stdout=subprocess.PIPE).stdout
+    for project in projects:
+        # uv reads the hashes of an index, and none of files in a folder.
+        files = [path for path in (project.sdist(dist), project.wheel(dist)) if path.exists()]
+        digests = (hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+        lines = [f"{project.name}=={project.version}", *(f"--hash=sha256:{each}" for each in digests)]
+        hashed += " \\\n    ".join(lines) + "\n"
+    target.write_text(hashed, encoding="utf-8")
+    return len(pinned)
 
 
 def python_of(environment: Path) -> Path:
