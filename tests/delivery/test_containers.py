@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from ruamel.yaml import YAML
 from support.gateways.gateway import sluicegate
 from support.process.external_files import skip_without
 
+from sluicegate import __version__
 from sluicegate.testing.secrets import keep_secret
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +53,16 @@ def test_the_image_is_built_from_files_that_are_not_ignored() -> None:
     included = {line[1:] for line in lines if line.startswith("!")}
     assert all((ROOT / name).exists() for name in included)
     assert included >= {"pyproject.toml", "constraints.txt", "LICENSE", "README.md", "gateway"}
+
+
+def test_the_base_of_the_image_is_the_same_in_each_build() -> None:
+    text = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
+    [base] = re.findall("^ARG PYTHON=(.*)$", text, re.MULTILINE)
+    assert re.fullmatch(r"3\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
+    assert re.findall("^FROM (.*)$", text, re.MULTILINE) == [
+        "python:${PYTHON} AS build",
+        "python:${PYTHON}",
+    ]
 
 
 @pytest.fixture
@@ -109,6 +121,7 @@ def test_the_values_of_the_chart_satisfy_their_schema() -> None:
         {"config": {"database": {"file": "d"}, "signing_key": {"file": "k"}, "server": {"port": 1}}},
         {"gatway": {}},
         {"gateway": {"replica": 3}},
+        {"image": {"repository": "sluicegate", "digest": "sha256:0"}},
     ],
 )
 def test_values_with_a_mistake_or_a_secret_are_rejected(changed: dict[str, Any]) -> None:
@@ -164,9 +177,27 @@ def test_metrics_have_a_port_of_each_pod_and_of_no_service() -> None:
     assert [port for rule in policy for port in rule["ports"]] == [{"port": 8080}, {"port": 8182}]
 
 
+@skip_without("helm", also_in_ci=True)
+def test_pods_run_the_image_of_the_digest() -> None:
+    """The worker's image has another digest, or none."""
+    digests = [f"sha256:{digit * 64}" for digit in "ab"]
+    both = (*OPTIONS, f"image.digest={digests[0]}", "worker.image.repository=spark")
+    images = images_of(rendered(both))
+    assert images - {f"spark:{__version__}"} == {f"sluicegate:{__version__}@{digests[0]}"}
+    assert f"spark:{__version__}" in images
+    images = images_of(rendered((*both, f"worker.image.digest={digests[1]}")))
+    assert images == {f"sluicegate:{__version__}@{digests[0]}", f"spark:{__version__}@{digests[1]}"}
+
+
+def images_of(found: list[Any]) -> set[str]:
+    pods = [each["spec"]["template"]["spec"] for each in found if each["kind"] in ("Deployment", "Job")]
+    return {container["image"] for pod in pods for container in pod["containers"]}
+
+
 def rendered(enabled: tuple[str, ...]) -> list[Any]:
     helm = shutil.which("helm") or "helm"
-    options = [option for name in enabled for option in ("--set", f"{name}=true")]
+    settings = [each if "=" in each else f"{each}=true" for each in enabled]
+    options = [option for each in settings for option in ("--set", each)]
     done = subprocess.run(
         [helm, "template", "release", str(CHART), "--kube-version", "1.31.0", *options],
         capture_output=True,

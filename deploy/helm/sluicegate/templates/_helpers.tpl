@@ -35,6 +35,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $own := default dict .own -}}
 {{- $image := .root.Values.image -}}
 {{- printf "%s:%s" (default $image.repository $own.repository) (default (default .root.Chart.AppVersion $image.tag) $own.tag) -}}
+{{- /* Another image has another digest, or none. */ -}}
+{{- with ternary $own.digest $image.digest (not (empty $own)) }}@{{ . }}{{ end -}}
 {{- end -}}
 
 {{/* gateway.yaml, with the addresses that the Services of this chart use. */}}
