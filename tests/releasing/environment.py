@@ -92,7 +92,7 @@ def write_requirements(projects: Sequence[Project], dist: Path, environment: Pat
         projects: What was built.
         dist: The folder of the built distributions.
         environment: Where all is installed.
-        target: A file for `pip install --require-hashes --requirement`.
+        target: A file for `pip install --no-deps --require-hashes --requirement`.
 
     Raises:
         BuildFailed: `uv` is missing.
