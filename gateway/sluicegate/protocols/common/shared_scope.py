@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, overload
 
 import anyio.to_thread
@@ -22,6 +23,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.audit.trail import PARTITION_FILTER
+from sluicegate.tables.canonical_partitions import canonical_partitions, canonical_value
 from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.iceberg.identity import identity_column
 from sluicegate.tables.partitions import (
@@ -125,8 +127,8 @@ def shared_partitions(
     if metadata.iceberg is not None:
         tests = [_identity_test(table, principal, metadata.iceberg, term) for term in terms]
         return lambda values: all(test(values) for test in tests)
-    wanted = {_key(table, metadata, term): term_value(table, principal, term) for term in terms}
-    return lambda values: wanted.items() <= values.items()
+    wanted = [_value_test(table, principal, metadata, term) for term in terms]
+    return lambda values: all(test(values) for test in wanted)
 
 
 def _terms(text: str | None) -> tuple[PartitionTerm, ...]:
@@ -152,11 +154,24 @@ def _folded(term: PartitionTerm) -> tuple[str, str | RecipientProperty]:
     return term.column.casefold(), term.value
 
 
-def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:
+def _value_test(
+    table: SharedTable, principal: Principal, metadata: TableMetadata, term: PartitionTerm
+) -> Callable[[PartitionValues], bool]:
+    """Whether a partition has the value of a term, in whatever form its writer left it."""
     key = partition_key(metadata, term.column)
     if key is None:
         raise _not_partitioned(table, term)
-    return key
+    column = canonical_partitions(metadata).columns.get(key)
+    wanted = term_value(table, principal, term)
+    if column is None:
+        return lambda values: values.get(key) == wanted
+
+    @cache  # many partitions have the same value of one of their columns
+    def holds(text: str | None) -> bool:
+        return text is not None and canonical_value(column, text) == form
+
+    form = canonical_value(column, wanted)
+    return lambda values: holds(values.get(key))
 
 
 def _identity_test(

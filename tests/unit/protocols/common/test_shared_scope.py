@@ -116,6 +116,33 @@ def test_all_terms_of_a_filter_must_hold() -> None:
     assert not wanted({"country": "DE"})
 
 
+@pytest.mark.parametrize(
+    ("column_type", "value", "same", "others"),
+    [
+        ("boolean", "true", ["true", "TRUE", "t", "1"], ["false", "0", ""]),
+        ("integer", "7", ["7", "07", "+7"], ["70", "-7", "x"]),
+        ("decimal(10,2)", "1", ["1", "1.0", "1.00"], ["1.01", "10"]),
+        ("date", "2024-02-09", ["2024-02-09", "2024-2-9"], ["2024-02-10"]),
+        (
+            "timestamp",
+            "2024-02-29 12:00:00",
+            ["2024-02-29 12:00:00", "2024-02-29T12:00:00.000000Z", "2024-02-29 13:00:00+01:00"],
+            ["2024-02-29 13:00:00", "2024-02-29T12:00:00.000001Z"],
+        ),
+        ("string", "TRUE", ["TRUE"], ["true", "1", " TRUE"]),
+    ],
+)
+def test_values_are_compared_and_not_their_spellings(
+    column_type: str, value: str, same: list[str], others: list[str]
+) -> None:
+    metadata = table_metadata([schema_field("part", column_type)], ["part"])
+    table = shared_table(partition_filter=f"part = '{value}'")
+    wanted = shared_partitions(table, ACME, metadata)
+    assert wanted is not None
+    assert [text for text in (*same, *others) if wanted({"part": text})] == same
+    assert not wanted({"part": None})
+
+
 def test_a_property_of_the_recipient_is_the_wanted_value() -> None:
     wanted = shared_partitions(MINE, replace(ACME, properties={"country": "FR"}), BY_COUNTRY)
     assert wanted is not None
