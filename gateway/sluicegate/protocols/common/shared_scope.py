@@ -124,11 +124,11 @@ def shared_partitions(
     _check_required(table, metadata, terms)
     if not terms:
         return None
-    if metadata.iceberg is not None:
+    if metadata.iceberg is None:
+        tests = [_value_test(table, principal, metadata, term) for term in terms]
+    else:
         tests = [_identity_test(table, principal, metadata.iceberg, term) for term in terms]
-        return lambda values: all(test(values) for test in tests)
-    wanted = [_value_test(table, principal, metadata, term) for term in terms]
-    return lambda values: all(test(values) for test in wanted)
+    return lambda values: all(test(values) for test in tests)
 
 
 def _terms(text: str | None) -> tuple[PartitionTerm, ...]:
@@ -165,12 +165,12 @@ def _value_test(
     wanted = term_value(table, principal, term)
     if column is None:
         return lambda values: values.get(key) == wanted
+    form = canonical_value(column, wanted)
 
     @cache  # many partitions have the same value of one of their columns
     def holds(text: str | None) -> bool:
         return text is not None and canonical_value(column, text) == form
 
-    form = canonical_value(column, wanted)
     return lambda values: holds(values.get(key))
 
 
