@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-FILTERS = cases(16)  # of each table
+FILTERS = cases(20)  # of each table
 REQUESTS = cases(40)  # more, as they are cheaper than scans
 SEEDS = range(1000, 1000 + 25)  # tables, which together have all types
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}

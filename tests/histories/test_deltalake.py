@@ -20,7 +20,7 @@ from support.process.random_cases import cases, times
 from support.tables.rows import assert_same_rows
 
 PLAIN = Flavour()
-SEEDS = range(cases(40))
+SEEDS = range(cases(150) if times() > 1 else 10)
 LENGTH = 14
 RANGES = 4
 # The official client reads each version twice, and all changes since each of them.

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from support.process.random_cases import cases
 
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.authenticate import Authentication
@@ -192,7 +193,7 @@ GARBAGE = st.one_of(
 
 
 @given(st.lists(GARBAGE, min_size=20, max_size=20))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=cases(32), deadline=None)
 def test_garbage_is_refused_and_nothing_else_happens(sent: list[str]) -> None:
     async def send() -> None:
         async with real_chain() as authentication:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 SEED = "SLUICEGATE_FUZZ_SEED"
 TIMES = "SLUICEGATE_FUZZ_TIMES"
-EACH_CHANGE = 0.06
+EACH_CHANGE = 0.25
 # How many requests each part sends at least, and the part "documented" for each operation and mode.
 # For each change, `EACH_CHANGE` of them; `tox -e nightly` sends ten times as many.
 REQUESTS = {

@@ -14,13 +14,14 @@ from typing import Any
 import anyio
 import httpx
 from support.process.installed import Site
+from support.process.random_cases import times
 from support.servers.delegation import KEY, SECRET, body
 from support.servers.delegation_processes import DelegationProcess, delegation_process
 from support.servers.postgres import PostgresServer
 
 from sluicegate.testing.secrets import keep_secret
 
-SECONDS = 20
+SECONDS = 60 if times() > 1 else 20
 SIGNING_KEY = 2 * KEY.decode()
 VENDED = "a vended secret that nobody may see"
 # What runs when the database goes, four tasks on each worker: by what comes first meanwhile.

@@ -26,6 +26,7 @@ from sluicegate.tables.delta.log_files.names import log_file
 from sluicegate.tables.delta.replay import apply, reconcile
 from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot
 
+COMMITS = cases(1000)
 HEAD = [protocol(3, "deletionVectors"), metadata()]
 VECTORS = [None, vector("x", 1), vector("x", 2), vector("y", None)]
 
@@ -215,15 +216,15 @@ async def test_a_commit_touched_without_change_is_loaded_anew(folder: DeltaFolde
 
 
 async def test_dead_rows_and_chunks_do_not_pile_up(folder: DeltaFolder) -> None:
-    """Three hundred commits that replace one of a hundred files each."""
+    """Hundreds of commits that replace one of a hundred files each."""
     folder.commit(0, *HEAD, *(add(f"{number}") for number in range(100)))
     folder.commit(1, add("start"))
     start = await latest(folder)
     files = start.files
-    for number in range(300):
+    for number in range(COMMITS):
         commit = parsed(folder, [remove(f"{number}"), add(f"{number + 100}")])
         files = apply(files, reconcile([commit]))
-    assert sorted(live_paths(files)) == sorted([*map(str, range(300, 400)), "start"])
+    assert sorted(live_paths(files)) == sorted([*map(str, range(COMMITS, COMMITS + 100)), "start"])
     assert files.table.num_rows <= 1.5 * len(files)
     assert files.table.column("path").num_chunks <= 10
 

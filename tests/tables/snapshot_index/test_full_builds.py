@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.process.random_cases import one_of
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol, remove
 from support.tables.indexed import index_folder, rows_of, selected
 from support.tables.reader_tables.tables import ReaderTables, served_tables
@@ -15,13 +16,6 @@ from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.writing.building import build_index, opened
 
 READABLE = [name for name, served in served_tables().items() if not served.unreadable]
-# Each change is checked with every third table, the others at night.
-LOGS = [
-    pytest.param(
-        name, marks=pytest.mark.night("test_the_files_of_every_log_are_indexed") if number % 3 else ()
-    )
-    for number, name in enumerate(READABLE)
-]
 
 
 async def check(folder: IndexFolder, table: DeltaFolder) -> None:
@@ -36,7 +30,9 @@ async def check(folder: IndexFolder, table: DeltaFolder) -> None:
     assert rows_of(found) == rows_of(snapshot.files)
 
 
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize(
+    "name", one_of(3, READABLE, pytest.mark.night("test_the_files_of_every_log_are_indexed"))
+)
 async def test_the_files_of_every_log_are_indexed(tables: ReaderTables, name: str) -> None:
     table, folder = DeltaFolder(tables.table(name).location), index_folder()
     await build_index(folder, table.table(), table.directory, part_rows=3)
