@@ -60,7 +60,7 @@ def measured_gateway(pid: int, address: str, mix: Sequence[MixedRequest]) -> Mea
         lines = body.count(b"\n")
         assert lines == expected.lines, f"{lines} lines were answered, not {expected.lines}"
         assert expected.holds in body, f"the response lacks {expected.holds!r}"
-    workers = [child.pid for child in psutil.Process(pid).children()]
+    workers = [child.pid for child in psutil.Process(pid).children(recursive=True)]
     return MeasuredServer([pid, *workers], address, [each.encoded for each in mix])
 
 
