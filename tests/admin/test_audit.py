@@ -10,7 +10,7 @@ from admin.conftest import Site
 from support.audit.records import ignore, numbered
 
 from sluicegate.audit.assembly import audit_log, chain_keys
-from sluicegate.audit.sinks.database.reading import read_head
+from sluicegate.audit.sinks.database.reading import read_heads
 from sluicegate.config.audit.settings import AuditSettings
 
 _LATER = {"since": "2100-01-01T00:00:00Z"}  # without the records of these requests
@@ -81,11 +81,14 @@ async def test_the_head_is_that_of_the_database(site: Site) -> None:
     await _write(site)
     answer = await site.ask("GET", "/audit/head")
     keys = chain_keys(site.gateway.settings.audit, site.gateway.keys)
-    head = await read_head(site.gateway.store, keys)
-    assert head is not None
-    seq, _, _ = answer.json["head"].partition(":")
-    assert 8 <= int(seq) <= head.last.seq
-    assert answer.json["checkpoint"] == f"0:{64 * '0'}"
+    heads = await read_heads(site.gateway.store, keys)
+    assert {each["chain"] for each in answer.json["chains"]} == {*heads}
+    for each in answer.json["chains"]:
+        head = heads[each["chain"]]
+        assert head is not None
+        assert int(each["head"].partition(":")[0]) <= head.last.seq
+        assert each["checkpoint"] == f"0:{64 * '0'}"
+    assert sum(int(each["head"].partition(":")[0]) for each in answer.json["chains"]) >= 8
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ NAMES = {
     "recipient": "acme",
     "credential": "none",
     "task": "none",
+    "chain": "1",
     "seq": "1",
     "rest": "nothing",
 }
@@ -51,7 +52,7 @@ FOR_EVERYONE = {
     "/share-table/options",
     "/usage",
     "/audit",
-    "/audit/{seq:int}",
+    "/audit/{chain:int}/{seq:int}",
     "/audit/records.ndjson",
 }
 # Characters that end a value, hide something, or have a meaning in URLs, HTML, SQL and templates.

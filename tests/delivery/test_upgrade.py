@@ -27,8 +27,9 @@ from support.servers.postgres import PostgresServer
 from support.servers.serving import script
 
 ROOT = Path(__file__).resolve().parents[2]
-# The state of the repository that became 0.1.0.
+# The states of the repository that became 0.1.0, and 0.2.0.
 RELEASED = "f5cc950"
+RELEASED_0_2 = "4860b4ed"
 SOURCES = ("gateway", "plugins/file/src", "catalog_adapters/paths/src")
 RELEASED_SCHEMA = "0007"
 SECONDS = 60
@@ -63,15 +64,19 @@ def git(*arguments: str) -> bytes:
     command = ["git", "-C", str(ROOT), *arguments]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"the history of the repository does not contain {RELEASED}")
+        pytest.skip("the history of the repository does not contain a released version")
     return done.stdout
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The `PYTHONPATH` of the released version."""
-    packed = git("archive", RELEASED, "--", *SOURCES)
-    folder = tmp_path_factory.mktemp("released")
+    """The `PYTHONPATH` of 0.1.0."""
+    return unpacked(RELEASED, tmp_path_factory.mktemp("released"))
+
+
+def unpacked(version: str, folder: Path) -> str:
+    """Unpack the sources of a version. Returns its `PYTHONPATH`."""
+    packed = git("archive", version, "--", *SOURCES)
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return os.pathsep.join(str(folder / source) for source in SOURCES)
@@ -148,6 +153,32 @@ def test_both_versions_serve_one_database_during_a_rolling_upgrade(
         for client in clients:
             wait_until_status(client, LISTING, 401)
     assert_cannot_start(tmp_path, released)
+
+
+def test_processes_of_0_2_0_and_of_this_version_write_one_audit_log(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer
+) -> None:
+    released = unpacked(RELEASED_0_2, tmp_path_factory.mktemp("released"))
+    with commands_of(released) as run:
+        settings = {"database": postgres.new_database(), "signing_key": "k" * 64}
+        site = Site(tmp_path, settings, run)
+    answered: dict[str, int] = {}
+    with ExitStack() as stack:
+        old = stack.enter_context(released_gateway(tmp_path, released))
+        new = stack.enter_context(running_gateway(tmp_path))  # migrates the database
+        clients = [stack.enter_context(site.client(gateway)) for gateway in (old, new)]
+        for number in range(40):
+            answer = clients[number % 2].get(LISTING)
+            answered[answer.headers["x-request-id"]] = number
+    found = json.loads(sluicegate(tmp_path, "audit", "search", "--action", "listTables", "--json"))
+    records = [each for each in found if each["request_id"] in answered]
+    numbers = [answered[each["request_id"]] for each in records]
+    assert numbers == sorted(answered.values(), reverse=True)
+    assert {each["chain"] for each in records if answered[each["request_id"]] % 2 == 0} == {0}
+    assert 0 not in {each["chain"] for each in records if answered[each["request_id"]] % 2}
+    verified = sluicegate(tmp_path, "audit", "verify")
+    assert "database: verified records 1 to" in verified
+    assert "database 1: verified records 1 to" in verified
 
 
 def share_a_schema(site: Site) -> None:

@@ -128,7 +128,9 @@ async def test_a_request_that_is_ended_while_its_record_waits_gets_an_error(tmp_
         assert "the gateway's configuration has changed" in answer.text
         await first._task
     with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
-        blocks = connection.execute("SELECT records FROM audit_blocks ORDER BY first_seq").fetchall()
+        blocks = connection.execute(
+            "SELECT records FROM audit_chain_blocks ORDER BY last_at"
+        ).fetchall()
     statuses = [json.loads(line)["status"] for (block,) in blocks for line in unpack(block)]
     assert statuses[-1] == 503
 

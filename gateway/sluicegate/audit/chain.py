@@ -19,14 +19,19 @@ GENESIS = bytes(32)
 """What stands for the MAC before the first line."""
 
 AFTER = "after"
-"""The key of the first line of an export that does not start at the first record: a position."""
+"""The key of a line in an export before a chain that does not start at its first record: a position."""
+
+CHAIN = "chain"
+"""The key with the number of a chain, in such a line and in records."""
 
 _PURPOSE = "audit log"
 _ID = "audit log key id"
 _HASH = "sha256"
 _INNER = bytes(each ^ 0x36 for each in range(256))
 _OUTER = bytes(each ^ 0x5C for each in range(256))
-_START = re.compile(rb'\{"seq":([1-9][0-9]{0,18}),"key":"([0-9a-f]{16})",')
+_START = re.compile(
+    rb'\{"seq":([1-9][0-9]{0,18}),"key":"([0-9a-f]{16})",(?:"chain":([1-9][0-9]{0,8}),)?'
+)
 _MAC_AT = -len(b',"mac":""}') - 64
 
 
@@ -81,12 +86,19 @@ class Line:
 
     Attributes:
         content: What the MAC covers.
+        chain: Number of the chain of a process in the database; 0 in chains without a number.
     """
 
     seq: int
     key: str
     mac: bytes
     content: bytes
+    chain: int = 0
+
+    @property
+    def position(self) -> ChainPosition:
+        """Its place in the chain."""
+        return ChainPosition(self.seq, self.mac)
 
 
 class ChainKeys:
@@ -106,8 +118,12 @@ class ChainKeys:
 
     @cached_property
     def sealing(self) -> Sealer:
-        """What seals lines with the first key."""
-        return Sealer(self._signing_id, self._by_id[self._signing_id])
+        """What seals lines of chains without a number, with the first key."""
+        return self.sealing_in(0)
+
+    def sealing_in(self, chain: int) -> Sealer:
+        """What seals lines of the chain with this number, with the first key."""
+        return Sealer(self._signing_id, self._by_id[self._signing_id], chain)
 
     def knows(self, key_id: str) -> bool:
         """Whether a key has this id."""
@@ -131,12 +147,19 @@ class ChainKeys:
 
 
 class Sealer:
-    """Seals lines with one key."""
+    """Seals lines of one chain with one key.
 
-    def __init__(self, key_id: str, key: bytes) -> None:
+    Args:
+        key_id: Id of the key.
+        key: The key.
+        chain: Number of the chain, which each line contains, so that none fits into another chain; 0
+            for a chain without a number.
+    """
+
+    def __init__(self, key_id: str, key: bytes, chain: int) -> None:
         self._key = key
         self._inner, self._outer = _hmac_states(key)
-        self._start = b',"key":"%s",' % key_id.encode()
+        self._start = b',"key":"%b",%b' % (key_id.encode(), b'"chain":%d,' % chain if chain else b"")
 
     def seal(self, bodies: Iterable[bytes], after: ChainPosition) -> tuple[list[bytes], ChainPosition]:
         """Make lines of JSON objects.
@@ -175,7 +198,8 @@ def parse_line(raw: bytes) -> Line:
     start = _START.match(raw)
     if start is None or raw[_MAC_AT:-66] != b',"mac":"' or raw[-2:] != b'"}':
         raise ValueError("not a line of an audit log")
-    return Line(int(start[1]), start[2].decode(), bytes.fromhex(raw[-66:-2].decode()), raw[:_MAC_AT])
+    mac = bytes.fromhex(raw[-66:-2].decode())
+    return Line(int(start[1]), start[2].decode(), mac, raw[:_MAC_AT], int(start[3] or 0))
 
 
 def _hmac_states(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:

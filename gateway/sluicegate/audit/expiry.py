@@ -33,14 +33,16 @@ class ExpiryCheck:
         keys: The keys of the chain.
         after: The line before the first one, which the sealed head of the chain names.
         oldest: Records from before this time are old, epoch milliseconds.
+        chain: Number of the chain, if it has one.
 
     Attributes:
         expired: The old records so far.
         problem: Why no later records can be old, if the chain was changed.
     """
 
-    def __init__(self, keys: ChainKeys, after: ChainPosition, oldest: int) -> None:
+    def __init__(self, keys: ChainKeys, after: ChainPosition, oldest: int, chain: int = 0) -> None:
         self._keys = keys
+        self._chain = chain
         self._oldest = oldest
         self._previous: ChainPosition | None = after
         self._highest = after.seq
@@ -82,7 +84,7 @@ class ExpiryCheck:
     def _verified(self, line: Line) -> ChainPosition | None:
         """The position of the next line if it continues the line before it."""
         previous, self._highest = self._previous, line.seq
-        position = self._previous = ChainPosition(line.seq, line.mac)
-        if previous is None or not self._keys.knows(line.key):
+        position = self._previous = line.position
+        if previous is None or line.chain != self._chain or not self._keys.knows(line.key):
             return None
         return position if self._keys.verifies(line, previous.mac) else None

@@ -13,6 +13,7 @@ GAP = "auditGap"
 DELETED = "auditRecordsDeleted"
 REPAIRED = "auditFileRepaired"
 BROKEN = "auditChainBroken"
+HEADS = "auditHeads"
 
 
 class LogEntry(NamedTuple):
@@ -60,6 +61,15 @@ def broken(reason: str, found: str) -> LogEntry:
         found: Position after which the chain continues.
     """
     return _entry(BROKEN, "failed", {"after": found}, rule=reason)
+
+
+def heads(ends: Mapping[int, str]) -> LogEntry:
+    """Where other chains ended.
+
+    Args:
+        ends: Their last positions, by their numbers.
+    """
+    return _entry(HEADS, "allowed", {"heads": {str(chain): end for chain, end in ends.items()}})
 
 
 def _entry(

@@ -1,4 +1,4 @@
-"""Deletes old records."""
+"""Regularly deletes old records, and seals the ends of chains."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from sluicegate.api.errors import Unavailable
 from sluicegate.audit.sinks.sink import Sink
 
 log = logging.getLogger(__name__)
+
+SEALING_SECONDS = 60.0
+"""Time between two records of the ends of other chains."""
 
 # Seconds between deletions.
 _PAUSE = 3600.0
@@ -31,3 +34,16 @@ async def delete_old_records(
                     error.for_operators,
                 )
         await asyncio.sleep(_PAUSE)
+
+
+async def seal_ends(sinks: Sequence[Sink], *, pause: float = SEALING_SECONDS) -> None:
+    """Record regularly where other chains end, until this is cancelled."""
+    while True:
+        await asyncio.sleep(pause)
+        for sink in sinks:
+            try:
+                await sink.seal_others()
+            except Unavailable as error:
+                log.warning(
+                    "the ends of chains can't be sealed (%s): %s", sink.name, error.for_operators
+                )

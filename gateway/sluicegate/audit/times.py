@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 # `encode` writes the time first.
-_AT = re.compile(rb'\{"seq":[0-9]{1,19},"key":"[0-9a-f]{16}","at":([0-9]{1,19}),')
+_AT = re.compile(
+    rb'\{"seq":[0-9]{1,19},"key":"[0-9a-f]{16}",(?:"chain":[0-9]{1,9},)?"at":([0-9]{1,19}),'
+)
 
 
 @dataclass(frozen=True, slots=True)

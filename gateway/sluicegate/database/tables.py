@@ -14,6 +14,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -227,6 +228,41 @@ iceberg_field_ids = Table(
 )
 """Ids of fields that have none in their table. `gone_at` is the first version without the field."""
 
+audit_chains = Table(
+    "audit_chains",
+    metadata,
+    Column("chain", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("mac", LargeBinary, nullable=False),
+    Column("checkpoint_seq", BigInteger, nullable=False),
+    Column("checkpoint_mac", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("renewed_at", BigInteger, nullable=False),
+)
+"""The chains of the audit log. Each is written by one process at a time, its `owner`.
+
+`seq` and `mac` are those of the last line, `checkpoint_seq` and `checkpoint_mac` those of the last line
+that was deleted. Chain 0 is the register: `seq` is the number of chains.
+"""
+
+audit_chain_blocks = Table(
+    "audit_chain_blocks",
+    metadata,
+    Column("chain", Integer, primary_key=True, autoincrement=False),
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("count", Integer, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("mac", LargeBinary, nullable=False),
+    Column("records", LargeBinary, nullable=False),
+    Index("ix_audit_chain_blocks_last_at", "chain", "last_at"),
+)
+"""Records of one chain that were written together: their lines, which can be compressed.
+
+`first_at` and `last_at` are the smallest and largest time in the block, `mac` is that of its last line.
+"""
+
 audit_blocks = Table(
     "audit_blocks",
     metadata,
@@ -237,10 +273,7 @@ audit_blocks = Table(
     Column("mac", LargeBinary, nullable=False),
     Column("records", LargeBinary, nullable=False),
 )
-"""Records of the audit log that were written together: their lines, which can be compressed.
-
-`first_at` and `last_at` are the smallest and largest time in the block, `mac` is that of its last line.
-"""
+"""Blocks of the chain that all processes of earlier versions have in common."""
 
 audit_head = Table(
     "audit_head",
@@ -252,4 +285,15 @@ audit_head = Table(
     Column("checkpoint_mac", LargeBinary, nullable=False),
     Column("seal", LargeBinary, nullable=False),
 )
-"""One row, which writers lock: the last line of the audit log, and the last one that was deleted."""
+"""One row: the last line of the chain of earlier versions, and the last one that was deleted."""
+
+audit_index = Table(
+    "audit_index",
+    metadata,
+    Column("chain", Integer, primary_key=True, autoincrement=False),
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("names", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+"""Which names and ids the records of some blocks in sequence contain, as sorted hashes."""

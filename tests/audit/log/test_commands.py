@@ -108,8 +108,8 @@ def test_a_search_lists_the_selected_records(
 def test_a_search_shows_a_table_to_people(command: Command) -> None:
     _, shown, _ = command("audit", "search")
     header, first, *_ = shown.splitlines()
-    assert header.split()[:5] == ["SEQ", "TIME", "OUTCOME", "STATUS", "ACTOR"]
-    assert first.split()[:2] == ["5", "2100-01-01T00:00:00.004Z"]
+    assert header.split()[:5] == ["RECORD", "TIME", "OUTCOME", "STATUS", "ACTOR"]
+    assert first.split()[:2] == ["1.5", "2100-01-01T00:00:00.004Z"]
     assert command("audit", "search", "--outcome", "failed") == (0, "", "no records found\n")
 
 
@@ -118,7 +118,7 @@ def test_verification_prints_the_heads_of_all_sinks(command: Command) -> None:
     chains = json.loads(shown)["chains"]
     assert (code, errors) == (0, "")
     assert [(each["chain"], each["records"], each["finding"]) for each in chains] == [
-        ("database", 5, None),
+        ("database 1", 5, None),
         ("files 00", 5, None),
     ]
     heads = [each["head"] for each in chains]
@@ -144,13 +144,13 @@ def test_a_changed_database_is_a_failure(command: Command, site: Path, tmp_path:
     (tmp_path / "sluicegate.key").write_bytes((site / "sluicegate.key").read_bytes())
     (tmp_path / "sluicegate.key").chmod(0o600)
     with closing(sqlite3.connect(copy)) as connection:
-        connection.execute("DELETE FROM audit_blocks WHERE first_seq = 3")
+        connection.execute("DELETE FROM audit_chain_blocks WHERE first_seq = 3")
         connection.commit()
     (tmp_path / "gateway.yaml").write_text(f"database: sqlite:///{copy}\n")
     code, shown, errors = command("audit", "verify", "--config", str(tmp_path / "gateway.yaml"))
     assert code == 1
     assert "verified records 1 to 2" in shown
-    assert errors == "error: database: removed: record 3 was removed\n"
+    assert errors == "error: database 1: removed: record 3 was removed\n"
 
 
 def test_an_export_can_be_verified(command: Command, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_export_can_be_verified(command: Command, tmp_path: Path) -> None:
         changed = file.read_text().replace("policy: hours", "policy: years")
         file.write_text(changed)
         code, _, errors = command("audit", "verify", "--file", str(file))
-        assert (code, errors) == (1, f"error: {file.name}: changed: record 3 was changed\n")
+        assert (code, errors) == (1, f"error: {file.name} 1: changed: record 3 was changed\n")
     code, _, errors = command("audit", "export", "-o", str(file))
     assert (code, errors) == (1, f"error: {file} already exists; choose another file\n")
 
@@ -173,7 +173,7 @@ def test_the_first_record_of_an_export_is_verified(command: Command, tmp_path: P
     file = tmp_path / "audit.ndjson"
     command("audit", "export", "-o", str(file), "--since", "2100-01-01T00:00:00.002Z")
     lines = file.read_text().splitlines(keepends=True)
-    assert json.loads(lines[0]).keys() == {"after"}
+    assert json.loads(lines[0]).keys() == {"after", "chain"}
     file.write_text("".join([lines[0], lines[1].replace("refused", "allowed"), *lines[2:]]))
     assert "record 3 was changed" in command("audit", "verify", "--file", str(file))[2]
 

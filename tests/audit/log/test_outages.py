@@ -13,17 +13,14 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
-from support.audit.records import KEYS, numbered, opened, write_all
+from support.audit.records import KEYS, finding_in, numbered, opened, records_in, write_all
 from support.servers.postgres import running_postgres
 
 from sluicegate.api.errors import Unavailable
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.own_records import GAP, LogEntry
-from sluicegate.audit.reading.query import StoredRecord, stored_record
+from sluicegate.audit.reading.query import StoredRecord
 from sluicegate.audit.records import AuditLog
-from sluicegate.audit.sinks.database.reading import blocks_from
 from sluicegate.audit.sinks.database.sqlite import SqliteTransactions
-from sluicegate.audit.verification.database import verify_database
 from sluicegate.audit.verification.files import verify_path
 from sluicegate.audit.writers import required
 from sluicegate.audit.writers.best_effort import BestEffortWriter
@@ -52,6 +49,9 @@ class Switch:
             raise Unavailable("off", detail="it is off")
         self.written.append([entry.body for entry in entries])
 
+    async def seal_others(self) -> None:
+        """Do nothing."""
+
     async def delete_before(self, oldest: int) -> None:
         raise NotImplementedError
 
@@ -73,11 +73,10 @@ async def _refusal(log: AuditLog) -> str:
 async def _records(url: str) -> list[StoredRecord]:
     store = await Store.open(url)
     try:
-        assert (await verify_database(store, KEYS)).finding is None
-        blocks = [block async for block in blocks_from(store)]
+        assert await finding_in(store) is None
+        return await records_in(store)
     finally:
         await store.aclose()
-    return [stored_record(line) for block in blocks for line in unpack(block.records)]
 
 
 async def test_requests_that_wait_during_an_outage_are_refused_after_one_attempt() -> None:
@@ -331,7 +330,7 @@ async def test_a_postgresql_that_does_not_respond_refuses_within_bounds(
         async with opened(url) as log:
             await write_all(log, range(3))
             async with store.append() as connection:
-                await connection.exec_driver_sql("SELECT 1 FROM audit_head FOR UPDATE")
+                await connection.exec_driver_sql("SELECT 1 FROM audit_chains FOR UPDATE")
                 assert "no response" in await _refusal(log)
             await write_all(log, range(3, 6))
         await store.aclose()

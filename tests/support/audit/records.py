@@ -11,8 +11,13 @@ from pydantic import SecretStr
 
 from sluicegate.api import Event
 from sluicegate.audit.assembly import audit_log, chain_keys
+from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import ChainKeys
+from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditLog, AuditRecord
+from sluicegate.audit.sinks.database.reading import blocks_from, chain_numbers
+from sluicegate.audit.verification.database import verify_database
+from sluicegate.audit.verification.findings import ChainFinding
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
@@ -75,6 +80,27 @@ async def write_all(log: AuditLog, numbers: Sequence[int], **values: Any) -> Non
     """Write records one after the other."""
     for number in numbers:
         await log.write(numbered(number, **values))
+
+
+async def finding_in(store: Store, keys: ChainKeys = KEYS) -> ChainFinding | None:
+    """What verification finds first in the chains of a database."""
+    results = await verify_database(store, keys)
+    return next((each.finding for each in results if each.finding is not None), None)
+
+
+async def lines_in(store: Store) -> list[bytes]:
+    """The lines of all chains of a database, each chain in its order."""
+    return [
+        line
+        for chain in await chain_numbers(store)
+        async for block in blocks_from(store, chain)
+        for line in unpack(block.records)
+    ]
+
+
+async def records_in(store: Store) -> list[StoredRecord]:
+    """The records of all chains of a database, each chain in its order."""
+    return [stored_record(line) for line in await lines_in(store)]
 
 
 def keys_of(configured: Settings, ring: KeyRing = RING) -> ChainKeys:

@@ -1,12 +1,11 @@
-"""The audit log: its records, and its head."""
+"""The audit log: its records, and its heads."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.responses import Response
 
-from sluicegate._util.clock import iso_utc
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
@@ -16,9 +15,6 @@ from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
-
-if TYPE_CHECKING:
-    from sluicegate.audit.reading.query import StoredRecord
 
 # Blocks that are read for one page: a rare record must not occupy the gateway for long.
 _MAX_BLOCKS = 1_000
@@ -61,7 +57,7 @@ class AuditResource:
                 self._head,
                 "admin",
                 "getAuditHead",
-                "Get the last record of the audit log, to verify later that the log still contains it",
+                "Get the last records of the audit log, to verify later that it still contains them",
                 "AuditHead",
                 all_shares=True,
                 errors=(404,),
@@ -70,7 +66,8 @@ class AuditResource:
 
     async def _list(self, call: AdminCall) -> Response:
         # The reader is needed only here.
-        from sluicegate.audit.reading.search import search_page
+        from sluicegate.audit.reading.query import shown
+        from sluicegate.audit.reading.search import parse_place, place_text, search_page
 
         values = call.query(*AUDIT_FILTERS)
         query = audit_query(call.admin, values)
@@ -80,7 +77,7 @@ class AuditResource:
         before = None
         if wanted.token is not None:
             state = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")
-            before = int(state["before"])
+            before = parse_place(state["before"])
         page = await search_page(
             self._store,
             query,
@@ -88,26 +85,25 @@ class AuditResource:
             before=before,
             max_blocks=_MAX_BLOCKS,
         )
-        answer: dict[str, Any] = {"items": [_shown(each) for each in page.records]}
+        answer: dict[str, Any] = {"items": [shown(each) for each in page.records]}
         if page.before is not None:
-            answer["nextPageToken"] = self._pages.sign({"before": page.before}, bound_to=bound)
+            state = {"before": place_text(page.before)}
+            answer["nextPageToken"] = self._pages.sign(state, bound_to=bound)
         return answered(answer)
 
     async def _head(self, call: AdminCall) -> Response:
-        from sluicegate.audit.sinks.database.reading import read_head
+        from sluicegate.audit.sinks.database.reading import read_heads
 
         call.query()
-        head = await read_head(self._store, chain_keys(self._settings.audit, self._keys))
-        if head is None:
+        heads = await read_heads(self._store, chain_keys(self._settings.audit, self._keys))
+        chains = [
+            {"chain": chain, "head": str(head.last), "checkpoint": str(head.checkpoint)}
+            for chain, head in heads.items()
+            if head is not None
+        ]
+        if len(chains) < len(heads):
             raise NotFound(
-                "the head of the audit log is missing, or no configured key has sealed it; to find the "
+                "a head of the audit log is missing, or no configured key has sealed it; to find the "
                 "reason, run sluicegate audit verify"
             )
-        return answered({"head": str(head.last), "checkpoint": str(head.checkpoint)})
-
-
-def _shown(stored: StoredRecord) -> dict[str, Any]:
-    from sluicegate.audit.encoding import values_of
-
-    shown = values_of(stored.record) | {"at": iso_utc(stored.record.at)}
-    return {"seq": stored.seq, **shown, "mac": stored.mac}
+        return answered({"chains": chains})

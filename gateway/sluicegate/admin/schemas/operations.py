@@ -91,6 +91,7 @@ def operations() -> dict[str, Schema]:
             record(
                 "A decision, without secrets.",
                 {
+                    "chain": whole("Number of the hash chain; 0 for that of earlier versions."),
                     "seq": whole("Its number in the hash chain."),
                     "at": instant("When it was made."),
                     "actor_kind": choice("What kind of sender the request had.", *get_args(ActorKind)),
@@ -105,10 +106,21 @@ def operations() -> dict[str, Schema]:
             )
         ),
         "AuditHead": record(
-            "Where the hash chain of the audit log starts and ends, each as `SEQ:MAC`.",
+            "Where the hash chains of the audit log start and end, each as `SEQ:MAC`.",
             {
-                "head": text("The last record. Pass it to `sluicegate audit verify --expect`."),
-                "checkpoint": text("The last record that was deleted because of its age."),
+                "chains": many(
+                    record(
+                        "A hash chain.",
+                        {
+                            "chain": whole("Its number; 0 for that of earlier versions."),
+                            "head": text(
+                                "The last record. Pass it to `sluicegate audit verify --expect`."
+                            ),
+                            "checkpoint": text("The last record that was deleted because of its age."),
+                        },
+                    ),
+                    "All of them.",
+                )
             },
         ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
-from sluicegate.audit.encoding import record_of
+from sluicegate._util.clock import iso_utc
+from sluicegate.audit.encoding import record_of, values_of
 from sluicegate.audit.records import AuditRecord, Outcome
 from sluicegate.database.names import name_key
 
@@ -19,11 +21,13 @@ class StoredRecord:
     Attributes:
         seq: Its number.
         mac: Its MAC, hexadecimal.
+        chain: Number of the chain in the database; 0 in chains without a number.
     """
 
     seq: int
     mac: str
     record: AuditRecord
+    chain: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +107,16 @@ def stored_record(line: bytes) -> StoredRecord:
     """
     values = orjson.loads(line)
     try:
-        return StoredRecord(values["seq"], values["mac"], record_of(values))
+        return StoredRecord(values["seq"], values["mac"], record_of(values), values.get("chain", 0))
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a line of an audit log: {error}") from None
+
+
+def shown(stored: StoredRecord) -> dict[str, Any]:
+    """Return the values of a record, as the Admin API and commands show it."""
+    times = {"at": iso_utc(stored.record.at)}
+    place = {"chain": stored.chain, "seq": stored.seq}
+    return {**place, **values_of(stored.record), **times, "mac": stored.mac}
 
 
 def select_lines(lines: Iterable[bytes], query: AuditQuery) -> Iterator[StoredRecord]:

@@ -40,11 +40,14 @@ def lines_of(block: Block) -> list[bytes]:
         return []
 
 
-async def first_block_since(store: Store, since: int) -> tuple[int, ChainPosition | None] | None:
-    """Return where the records from a time on start.
+async def first_block_since(
+    store: Store, chain: int, since: int
+) -> tuple[int, ChainPosition | None] | None:
+    """Return where the records of a chain from a time on start.
 
     Args:
         store: The open database.
+        chain: Number of the chain.
         since: Epoch milliseconds.
 
     Returns:
@@ -54,24 +57,25 @@ async def first_block_since(store: Store, since: int) -> tuple[int, ChainPositio
     Raises:
         Unavailable: The database does not respond.
     """
-    start, margin = await claimed_start(store, since), _Margin()
-    async for page in pages_before(store, start):
+    start, margin = await claimed_start(store, chain, since), _Margin()
+    async for page in pages_before(store, chain, start):
         found = await anyio.to_thread.run_sync(margin.last_of, page, lambda span: span.last >= since)
         start = start if found is None else found
         if margin.is_exceeded:
             break
     if start is None:
         return None
-    async for page in pages_before(store, start):
+    async for page in pages_before(store, chain, start):
         return start, _end_of(page[0])
     return start, None
 
 
-async def end_until(store: Store, until: int, before: int | None) -> int | None:
-    """Return where the records from before a time end.
+async def end_until(store: Store, chain: int, until: int, before: int | None) -> int | None:
+    """Return where the records of a chain from before a time end.
 
     Args:
         store: The open database.
+        chain: Number of the chain.
         until: The time, epoch milliseconds.
         before: Only blocks whose first line has a smaller number than this.
 
@@ -82,9 +86,9 @@ async def end_until(store: Store, until: int, before: int | None) -> int | None:
     Raises:
         Unavailable: The database does not respond.
     """
-    last, margin = await claimed_end(store, until, before), _Margin()
+    last, margin = await claimed_end(store, chain, until, before), _Margin()
     start = None if last is None else last + 1
-    async for page in pages_from(store, start, before=before):
+    async for page in pages_from(store, chain, start, before=before):
         found = await anyio.to_thread.run_sync(margin.last_of, page, lambda span: span.first < until)
         last = last if found is None else found
         if margin.is_exceeded:
@@ -120,4 +124,4 @@ def _end_of(block: Block) -> ChainPosition | None:
         line = parse_line(lines_of(block)[-1])
     except (IndexError, ValueError):
         return None
-    return ChainPosition(line.seq, line.mac)
+    return line.position

@@ -31,5 +31,12 @@ class Sink(Protocol):
             Unavailable: They can't be deleted.
         """
 
+    async def seal_others(self) -> None:
+        """Record where other chains end, if the sink knows any.
+
+        Raises:
+            Unavailable: This can't be stored.
+        """
+
     async def aclose(self) -> None:
         """Release files and locks."""

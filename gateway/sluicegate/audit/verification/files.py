@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.audit.chain import AFTER, START, ChainKeys, ChainPosition, Head
+from sluicegate.audit.chain import AFTER, CHAIN, START, ChainKeys, ChainPosition, Head, parse_line
 from sluicegate.audit.sinks.files.directory import (
     Segment,
     chain_name,
@@ -47,7 +47,7 @@ def verify_path(
     """
     try:
         if not path.is_dir():
-            yield _verify_export(path, keys, expected)
+            yield from _verify_export(path, keys, expected)
             return
         found = slots(path)
         if not found:
@@ -140,26 +140,42 @@ def _before(first_seq: int) -> ChainPosition | None:
     return START if first_seq == 1 else None
 
 
-def _verify_export(path: Path, keys: ChainKeys, expected: Collection[ChainPosition]) -> VerifiedChain:
-    verifier: ChainVerifier | None = None
+def _verify_export(
+    path: Path, keys: ChainKeys, expected: Collection[ChainPosition]
+) -> Iterator[VerifiedChain]:
+    """Verify the chains of an export, each line by the verifier of its chain."""
+    verifiers: dict[int, ChainVerifier] = {}
     for _, raw in lines(path):
         line = raw.rstrip(b"\n")
-        if verifier is None:
-            after = _stated_start(line)
-            is_first = line.startswith(b'{"seq":1,')
-            verifier = ChainVerifier(path.name, keys, START if is_first else after, expected)
-            if after is not None:
-                continue
-        verifier.feed(line)
-    if verifier is None:
+        number, after = _stated_start(line) or (_number_of(line), None)
+        is_known = number in verifiers
+        if not is_known:
+            name = f"{path.name} {number}" if number else path.name
+            start = START if line.startswith(b'{"seq":1,') else after
+            verifiers[number] = ChainVerifier(name, keys, start, expected, number=number)
+        if is_known or after is None:
+            verifiers[number].feed(line)
+    if not verifiers:
         empty = ChainFinding("unreadable", 0, "the file is empty")
-        return VerifiedChain(path.name, 0, 0, START, empty)
-    return verifier.finish(None, has_head=False)
+        yield VerifiedChain(path.name, 0, 0, START, empty)
+    for verifier in verifiers.values():
+        yield verifier.finish(None, has_head=False)
 
 
-def _stated_start(line: bytes) -> ChainPosition | None:
+def _number_of(line: bytes) -> int:
+    """The chain of a line, or of the chain without a number, which reports what isn't a line."""
+    try:
+        return parse_line(line).chain
+    except ValueError:
+        return 0
+
+
+def _stated_start(line: bytes) -> tuple[int, ChainPosition] | None:
+    """The chain and the position in a line before the records of this chain."""
     try:
         stated = orjson.loads(line)
-        return ChainPosition.parse(stated[AFTER]) if [*stated] == [AFTER] else None
+        if {*stated} - {CHAIN} != {AFTER}:
+            return None
+        return int(stated.get(CHAIN, 0)), ChainPosition.parse(stated[AFTER])
     except (ValueError, TypeError, AttributeError):
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sluicegate.audit.chain import ChainPosition
@@ -49,6 +50,7 @@ class VerifiedChain:
         finding: The first thing that is wrong, or `None`.
         matched: The expected positions that the chain contains.
         notes: What is not wrong, but worth a look.
+        sealed: Up to which record the chain says that others were written, by their numbers.
     """
 
     chain: str
@@ -58,3 +60,4 @@ class VerifiedChain:
     finding: ChainFinding | None
     matched: frozenset[ChainPosition] = frozenset()
     notes: tuple[str, ...] = ()
+    sealed: Mapping[int, int] = field(default_factory=dict)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, Line, parse_line
 from sluicegate.audit.encoding import decode
-from sluicegate.audit.own_records import BROKEN, DELETED
+from sluicegate.audit.own_records import BROKEN, DELETED, HEADS
+from sluicegate.audit.records import AuditRecord
 from sluicegate.audit.verification.deletions import DeletionCheck
 from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
 
-_OWN = re.compile(rb'"actor_kind":"gateway",.*"action":"(%b|%b)"' % (BROKEN.encode(), DELETED.encode()))
+_OWN_ACTIONS = "|".join((BROKEN, DELETED, HEADS))
+_OWN = re.compile(rb'"actor_kind":"gateway",.*"action":"(?:%b)"' % _OWN_ACTIONS.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class ChainVerifier:
         after: The line before the first one. Without it, the MAC of the first line is not verified.
         expected: Positions that earlier verifications returned.
         retention: Seconds for which the configuration keeps records, if it is known.
+        number: Number of the chain, which its lines contain, or 0.
     """
 
     def __init__(
@@ -43,15 +46,19 @@ class ChainVerifier:
         after: ChainPosition | None,
         expected: Collection[ChainPosition] = (),
         retention: int | None = None,
+        number: int = 0,
     ) -> None:
         self._chain = chain
+        self._number = number
         self._keys = keys
         self._last = after
         self._first = 0
         self._count = 0
-        self._expected = {each.seq: each for each in expected}
+        self._expected = frozenset(expected)
+        self._expected_seqs = frozenset(each.seq for each in expected)
         self._matched = {each for each in expected if each == after}
         self._deletions = DeletionCheck(retention)
+        self._sealed: dict[int, int] = {}
         self._break: ChainFinding | None = None
         self._finding: ChainFinding | None = None
         self._suspicion: _Suspicion | None = None
@@ -120,6 +127,7 @@ class ChainVerifier:
             finding,
             frozenset(self._matched),
             self._deletions.notes,
+            self._sealed,
         )
 
     @property
@@ -139,7 +147,7 @@ class ChainVerifier:
         elif not self._keys.knows(line.key):
             text = f"record {seq} was sealed with the key {line.key}, which is not configured"
             self._finding = ChainFinding("unknown key", seq, text)
-        elif not self._keys.verifies(line, last.mac):
+        elif line.chain != self._number or not self._keys.verifies(line, last.mac):
             changed = ChainFinding("changed", seq, f"record {seq} was changed")
             inserted = ChainFinding(
                 "inserted", seq, f"a record {seq} was inserted before the original one"
@@ -149,24 +157,29 @@ class ChainVerifier:
             self._accept(line)
 
     def _accept(self, line: Line) -> None:
-        self._last = ChainPosition(line.seq, line.mac)
+        self._last = line.position
         self._first = self._first or line.seq
         self._count += 1
-        expected = self._expected.get(line.seq)
-        if expected is not None and expected == self._last:
-            self._matched.add(expected)
-        own = _OWN.search(line.content)
-        if own is not None:
-            self._take_own(line, own[1] == BROKEN.encode())
+        if line.seq in self._expected_seqs and self._last in self._expected:
+            self._matched.add(self._last)
+        if _OWN.search(line.content) is not None:
+            self._take_own(line.seq, decode(line.content + b"}"))
 
-    def _take_own(self, line: Line, is_break: bool) -> None:
+    def _take_own(self, seq: int, record: AuditRecord) -> None:
         """Take a record of the gateway about the log itself."""
-        record = decode(line.content + b"}")
-        if not is_break:
-            self._deletions.take(line.seq, record)
+        if record.action == DELETED:
+            self._deletions.take(seq, record)
+        elif record.action == HEADS:
+            self._take_heads(record.issued.get("heads"))
         elif self._break is None:
-            text = f"record {line.seq} says that the chain before it was not intact: {record.rule}"
-            self._break = ChainFinding("broken", line.seq, text)
+            text = f"record {seq} says that the chain before it was not intact: {record.rule}"
+            self._break = ChainFinding("broken", seq, text)
+
+    def _take_heads(self, ends: object) -> None:
+        """Take what the chain says about the ends of others."""
+        for chain, end in ends.items() if isinstance(ends, dict) else ():
+            number, last = int(chain), ChainPosition.parse(end).seq
+            self._sealed[number] = max(last, self._sealed.get(number, 0))
 
     def _decide(self, suspicion: _Suspicion, line: Line) -> None:
         """Decide by a later line. The next line decides whether one was inserted."""
@@ -178,6 +191,7 @@ class ChainVerifier:
     def _continues(self, line: Line) -> bool:
         return (
             self._last is not None
+            and line.chain == self._number
             and self._keys.knows(line.key)
             and self._keys.verifies(line, self._last.mac)
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from sluicegate._util.clock import iso_utc
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.responses import HEADERS
@@ -30,7 +29,7 @@ _MOST_DOWNLOADED = 100_000
 _MAX_BLOCKS = 1_000
 # Of a page that shows the newest records only.
 _MAX_NEWEST_BLOCKS = 100
-_LARGEST = 2**62
+_LARGEST = {"chain": 2**31 - 1, "seq": 2**62}
 _LINES = "application/x-ndjson"
 # What browsers send for a field of the type `datetime-local`.
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
@@ -60,7 +59,7 @@ class AuditPages:
         return [
             ConsoleRoute("GET", "/audit", self._list, "admin"),
             ConsoleRoute("GET", "/audit/records.ndjson", self._download, "admin"),
-            ConsoleRoute("GET", "/audit/{seq:int}", self._show, "admin"),
+            ConsoleRoute("GET", "/audit/{chain:int}/{seq:int}", self._show, "admin"),
         ]
 
     async def refused(self, admin: Admin, most: int) -> list[Mapping[str, Any]]:
@@ -76,16 +75,21 @@ class AuditPages:
     async def _list(self, call: ConsoleCall) -> Response:
         if not self.searchable:
             return call.page("audit-off.html", off=self._mode == "off")
-        from sluicegate.audit.reading.search import search_page
+        from sluicegate.audit.reading.search import parse_place, place_text, search_page
 
         given, query = _wanted(call)
+        before = parse_place(call.query("before"))
         page = await search_page(
-            self._store, query, limit=_PAGE, before=_before(call), max_blocks=_MAX_BLOCKS
+            self._store,
+            query,
+            limit=_PAGE,
+            before=before,
+            max_blocks=_MAX_BLOCKS,
         )
         wanted = {name: value for name, value in given.items() if value}
         following = None
         if page.before is not None:
-            following = call.url("audit", **wanted, before=page.before)
+            following = call.url("audit", **wanted, before=place_text(page.before))
         return call.page(
             "audit.html",
             records=[_shown(each) for each in page.records],
@@ -98,14 +102,11 @@ class AuditPages:
         )
 
     async def _show(self, call: ConsoleCall) -> Response:
-        from sluicegate.audit.reading.search import search_page
+        from sluicegate.audit.reading.search import find_record
 
         # Larger numbers than those of the database find nothing.
-        seq = min(int(call.request.path_params["seq"]), _LARGEST)
-        page = await search_page(
-            self._store, audit_query(call.admin, {}), limit=1, before=seq + 1, max_blocks=2
-        )
-        found = next((each for each in page.records if each.seq == seq), None)
+        chain, seq = (min(int(call.request.path_params[name]), most) for name, most in _LARGEST.items())
+        found = await find_record(self._store, audit_query(call.admin, {}), chain, seq)
         if found is None:
             raise NotFound("there is no such record, or it is not about one of your shares")
         return call.page("audit-record.html", record=_shown(found), mac=found.mac)
@@ -116,13 +117,12 @@ class AuditPages:
         return StreamingResponse(self._lines(query), 200, {**HEADERS, **attachment}, _LINES)
 
     async def _lines(self, query: AuditQuery) -> AsyncIterator[bytes]:
-        from sluicegate.audit.encoding import values_of
+        from sluicegate.audit.reading.query import shown
         from sluicegate.audit.reading.search import search
 
         number = 0
         async for each in search(self._store, query):
-            values = {"seq": each.seq, **values_of(each.record), "mac": each.mac}
-            yield orjson.dumps(values | {"at": iso_utc(each.record.at)}) + b"\n"
+            yield orjson.dumps(shown(each)) + b"\n"
             number += 1
             if number == _MOST_DOWNLOADED:
                 return
@@ -139,14 +139,9 @@ def _wanted(call: ConsoleCall) -> tuple[Mapping[str, str], AuditQuery]:
     return given, audit_query(call.admin, wanted)
 
 
-def _before(call: ConsoleCall) -> int | None:
-    number = call.query("before")
-    return int(number) if number.isascii() and number.isdecimal() and len(number) <= 18 else None
-
-
 def _shown(stored: StoredRecord) -> Mapping[str, Any]:
     from sluicegate.audit.encoding import values_of
 
     values = values_of(stored.record)
     issued = [(str(name), str(value)) for name, value in stored.record.issued.items()]
-    return {**values, "seq": stored.seq, "issued": issued}
+    return {**values, "chain": stored.chain, "seq": stored.seq, "issued": issued}

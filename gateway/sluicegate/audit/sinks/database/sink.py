@@ -1,62 +1,86 @@
-"""Writes the chain to the database."""
+"""Writes records to the database."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import anyio.to_thread
-
-from sluicegate.audit.blocks import Packer, unpack
-from sluicegate.audit.chain import ChainKeys, Head
-from sluicegate.audit.expiry import ExpiredRecords, ExpiryCheck
-from sluicegate.audit.own_records import LogEntry, broken, deleted
-from sluicegate.audit.sinks.database.reading import pages_from, read_head
+from sluicegate._util.clock import epoch_ms
+from sluicegate.api.errors import Unavailable
+from sluicegate.audit.blocks import Packer
+from sluicegate.audit.chain import ChainKeys, Head, Sealer
+from sluicegate.audit.own_records import LogEntry, broken, deleted, heads
+from sluicegate.audit.sinks.database.claims import REGISTER_BROKEN, choose, is_free, registered
+from sluicegate.audit.sinks.database.expiry import ExpiredBlocks, expired_blocks
+from sluicegate.audit.sinks.database.reading import read_chains, read_neighbors
 from sluicegate.audit.sinks.database.transactions import (
-    CHAIN,
+    DATABASE,
+    SHARED,
     Block,
     ChainChange,
+    ChainRow,
+    Claim,
     StoredHead,
     Transactions,
+    chain_name,
 )
 from sluicegate.database import Store
 
 log = logging.getLogger(__name__)
 
-# Blocks that are deleted in one transaction, which other writers wait for.
-_DELETED_AT_ONCE = 1_000
+# Chains whose ends a process seals.
+_NEIGHBORS = 16
+# How often a writer looks for another chain if others take those that it has chosen.
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _ExpiredBlocks:
-    """Blocks at the start of the chain whose records are all old.
+class _OwnChain:
+    """The chain of this writer.
 
     Attributes:
-        first_seq: The column of this name of the last block. Others can have a changed column, too.
+        chain: Its number.
+        sealer: Seals its lines.
+        head: The head after which it continues.
+        stored_seq: Number of the last line, as the stored head says.
+        notes: What was wrong with it, for the next block.
     """
 
-    first_seq: int
-    records: ExpiredRecords
+    chain: int
+    sealer: Sealer
+    head: Head
+    stored_seq: int
+    notes: Sequence[LogEntry] = ()
 
 
 class DatabaseSink:
-    """Writes blocks to one chain, which all processes with this database have in common.
+    """Writes blocks to its own chain, so that it waits for no other process.
+
+    It takes a chain with its first block. If another process takes this chain, for example because this
+    one was suspended, the next block is written to another chain.
 
     Args:
         transactions: Run the transactions that write.
         store: The open database, for reads.
-        keys: The keys of the chain.
+        keys: The keys of the chains.
     """
 
-    name = CHAIN
+    name = DATABASE
 
     def __init__(self, transactions: Transactions, store: Store, keys: ChainKeys) -> None:
         self._transactions = transactions
         self._store = store
         self._keys = keys
         self._packer = Packer()
+        self._owner = secrets.token_hex(8)
+        self._own: _OwnChain | None = None
+        self._known: tuple[int, int] | None = None  # a chain, and its last line
+        self._sealed: dict[int, int] = {}
+        self._writing = asyncio.Lock()
 
     async def append(self, entries: Sequence[LogEntry]) -> None:
         """Add records to the chain, in one block.
@@ -64,110 +88,155 @@ class DatabaseSink:
         Raises:
             Unavailable: The database does not respond within a bounded time, or refuses.
         """
-        await self._transactions.change(lambda stored: self._extended(stored, entries))
+        async with self._writing:
+            await self._append(entries)
+
+    async def _append(self, entries: Sequence[LogEntry]) -> None:
+        for _ in range(_ATTEMPTS):
+            # What this says is unknown if the transaction fails.
+            own, self._own = self._own or await self._claimed(), None
+            change = self._extended(own.chain, own.sealer, own.head, [*own.notes, *entries])
+            if await self._transactions.append(own.chain, self._owner, own.stored_seq, change):
+                last = change.head.last.seq
+                self._own = _OwnChain(own.chain, own.sealer, change.head, last)
+                self._known = own.chain, last
+                return
+        raise Unavailable(
+            "the gateway's database can't be written; try again later",
+            detail="other processes write to each chain of the audit log",
+        )
 
     async def delete_before(self, oldest: int) -> None:
         """Delete the oldest blocks that only contain records from before `oldest`, epoch milliseconds.
 
+        Those of other processes that write are left to them.
+
         Raises:
             Unavailable: The database does not respond.
         """
-        while (expired := await self._expired(oldest)) is not None:
-            await self._transactions.change(partial(self._without, expired, oldest))
+        for chain in [SHARED, *await self._deletable()]:
+            while (expired := await expired_blocks(self._store, self._keys, chain, oldest)) is not None:
+                async with self._writing:
+                    if self._own is not None and self._own.chain == chain:
+                        self._own = None  # its head changes
+                    removing = partial(self._without, chain, expired, oldest)
+                    await self._transactions.change(chain, removing)
+
+    async def seal_others(self) -> None:
+        """Record where other chains end, so that their ends can't be removed without a trace.
+
+        Raises:
+            Unavailable: The database does not respond within a bounded time, or refuses.
+        """
+        if self._known is None:
+            return
+        ends: dict[int, str] = {}
+        for row in await read_neighbors(self._store, self._known[0], _NEIGHBORS):
+            last, sealed = row.head.last, self._sealed.get(row.chain, 0)
+            # If a single record was added, it can be one that seals this chain.
+            if last.seq > sealed + 1 and self._accepts(row):
+                ends[row.chain] = str(last)
+                self._sealed[row.chain] = last.seq
+        if ends:
+            await self.append([heads(ends)])
 
     async def aclose(self) -> None:
-        """Close the connection."""
-        await self._transactions.aclose()
+        """Let others take the chain, and close the connection."""
+        try:
+            if self._known is not None:
+                await self._transactions.release(self._owner)
+        except Unavailable:
+            pass  # the chain is free after some time
+        finally:
+            await self._transactions.aclose()
 
-    def _without(self, expired: _ExpiredBlocks, oldest: int, stored: StoredHead) -> ChainChange | None:
+    async def _deletable(self) -> list[int]:
+        rows, now = await read_chains(self._store), epoch_ms()
+        count = registered(rows, self._keys).count
+        return [
+            row.chain
+            for row in rows
+            if 0 < row.chain <= count and (row.owner == self._owner or is_free(row, now))
+        ]
+
+    async def _claimed(self) -> _OwnChain:
+        """Take a chain, and find out whether anything is wrong with it."""
+        problems: list[str] = []
+        taken: list[int] = []
+
+        def choosing(rows: Sequence[ChainRow]) -> Claim:
+            claim = choose(rows, self._keys, self._owner, epoch_ms())
+            taken.append(claim.chain)
+            if not registered(rows, self._keys).is_authentic:
+                problems.append(REGISTER_BROKEN)
+            return claim
+
+        stored = await self._transactions.claim(choosing)
+        chain = taken[-1]
+        head, problem = self._authenticated(chain, stored)
+        if problem is None and self._known is not None:
+            known, last = self._known
+            if known == chain and head.last.seq < last:
+                problem = f"records up to {last}, which this process has written, are missing"
+        if problem is not None:
+            problems.append(problem)
+        sealer, stored_seq = self._keys.sealing_in(chain), stored.head.last.seq
+        if not problems:
+            return _OwnChain(chain, sealer, head, stored_seq)
+        reason = "; ".join(problems)
+        log.error("the audit log in the database was changed, or its key was lost: %s", reason)
+        return _OwnChain(chain, sealer, head, stored_seq, [broken(reason, str(head.last))])
+
+    def _without(
+        self, chain: int, expired: ExpiredBlocks, oldest: int, stored: StoredHead
+    ) -> ChainChange | None:
         """The change that deletes the oldest blocks, unless another process has deleted them."""
         last = expired.records.last
         count = last.seq - stored.head.checkpoint.seq
+        head, problem = self._authenticated(chain, stored)
         if count <= 0:
             return None
+        notes = [] if problem is None else [broken(problem, str(head.last))]
         note = deleted(count, str(last), expired.records.last_at, {"before": oldest})
-        return self._extended(stored, [note], expired)
+        rest = Head(head.last, last)
+        return self._extended(
+            chain, self._keys.sealing_in(chain), rest, [*notes, note], delete_through=expired.first_seq
+        )
 
     def _extended(
         self,
-        stored: StoredHead,
+        chain: int,
+        sealer: Sealer,
+        head: Head,
         entries: Sequence[LogEntry],
-        expired: _ExpiredBlocks | None = None,
+        *,
+        delete_through: int | None = None,
     ) -> ChainChange:
-        """The change that adds records."""
-        head, notes = self._authenticated(stored)
-        added = [*notes, *entries]
-        sealer = self._keys.sealing
-        lines, last = sealer.seal([entry.body for entry in added], head.last)
-        extended = Head(last, head.checkpoint if expired is None else expired.records.last)
-        times = [entry.at for entry in added]
-        block = Block(
-            head.last.seq + 1, len(lines), min(times), max(times), last.mac, self._packer.pack(lines)
-        )
-        return ChainChange(
-            extended,
-            sealer.head_seal(CHAIN, extended),
-            block,
-            None if expired is None else expired.first_seq,
-        )
+        """The change that adds records after a head."""
+        lines, last = sealer.seal([entry.body for entry in entries], head.last)
+        extended = Head(last, head.checkpoint)
+        times = [entry.at for entry in entries]
+        first_seq = head.last.seq + 1
+        packed = self._packer.pack(lines)
+        block = Block(first_seq, len(lines), min(times), max(times), last.mac, packed)
+        seal = sealer.head_seal(chain_name(chain), extended)
+        return ChainChange(extended, seal, block, delete_through)
 
-    def _authenticated(self, stored: StoredHead) -> tuple[Head, Sequence[LogEntry]]:
-        """The head, and a record of what is wrong with it, if anything is.
+    def _accepts(self, row: ChainRow) -> bool:
+        return self._keys.accepts_head(chain_name(row.chain), row.head, row.seal)
 
-        The gateway continues with a head that it did not write, because otherwise a lost key would stop
-        it for good. The record makes each later verification fail.
+    def _authenticated(self, chain: int, stored: StoredHead) -> tuple[Head, str | None]:
+        """The head after which the chain continues, and what is wrong with it, if anything is.
+
+        The gateway continues after a head that it did not write, because otherwise a lost key would
+        stop it for good. It records what is wrong, so that each later verification fails.
         """
         head, newest = stored.head, stored.newest
-        if stored.seal == b"" and head == Head() and newest.seq == 0:
-            return head, ()
-        if not self._keys.accepts_head(CHAIN, head, stored.seal):
-            reason = "no configured key has sealed the head of the chain"
+        is_new = chain == SHARED and stored.seal == b"" and head == Head() and newest.seq == 0
+        if not is_new and not self._keys.accepts_head(chain_name(chain), head, stored.seal):
+            problem = "no configured key has sealed the head of the chain"
         elif newest.seq > head.last.seq:
-            reason = "the database contains records after the end of the chain"
+            problem = "the database contains records after the end of the chain"
         else:
-            return head, ()
-        last = newest if newest.seq > head.last.seq else head.last
-        log.error("the audit log in the database was changed, or its key was lost: %s", reason)
-        return Head(last, head.checkpoint), (broken(reason, str(last)),)
-
-    async def _expired(self, oldest: int) -> _ExpiredBlocks | None:
-        """The first blocks, as far as they only contain records from before a time."""
-        head = await read_head(self._store, self._keys)
-        if head is None:
-            return None  # the next record says so, and has a new head
-        search = _ExpiredSearch(ExpiryCheck(self._keys, head.checkpoint, oldest))
-        async for page in pages_from(self._store):
-            if not await anyio.to_thread.run_sync(search.feed, page):
-                break
-        if search.check.problem is not None:
-            log.error(
-                "old records of the audit log in the database are not deleted, because it was changed: "
-                "%s; run sluicegate audit verify",
-                search.check.problem,
-            )
-        return search.expired
-
-
-class _ExpiredSearch:
-    """Takes the blocks of the database in their order, until one is not old."""
-
-    def __init__(self, check: ExpiryCheck) -> None:
-        self.check = check
-        self.expired: _ExpiredBlocks | None = None
-        self._number = 0
-
-    def feed(self, blocks: Sequence[Block]) -> bool:
-        """Take the next blocks, and return whether more are needed."""
-        for block in blocks:
-            try:
-                more = self.check.feed(unpack(block.records))
-            except ValueError:
-                self.check.skip_unreadable()
-                continue
-            records = self.check.expired
-            if records is not None and (self.expired is None or records != self.expired.records):
-                self.expired = _ExpiredBlocks(block.first_seq, records)
-            self._number += 1
-            if not more or (self.expired is not None and self._number >= _DELETED_AT_ONCE):
-                return False
-        return True
+            return head, None
+        return Head(newest if newest.seq > head.last.seq else head.last, head.checkpoint), problem

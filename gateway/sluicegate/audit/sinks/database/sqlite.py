@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
 
 from sluicegate.api.errors import Unavailable
+from sluicegate.audit.chain import START
+from sluicegate.audit.sinks.database import statements as sql
 from sluicegate.audit.sinks.database.transactions import (
-    INSERT_HEAD,
-    SELECT_HEAD,
+    ChainChange,
     Changing,
+    Choosing,
+    LockedChain,
+    StoredHead,
     block_values,
+    chain_row,
+    created,
     head_values,
+    moved_values,
     stored_head,
 )
 
 # Seconds that a transaction waits for those of other processes.
 _BUSY_TIMEOUT = 5.0
-_INSERT_HEAD = INSERT_HEAD.format(mac="zeroblob(32)", seal="zeroblob(0)")
-_UPDATE_HEAD = (
-    "UPDATE audit_head SET seq = ?, mac = ?, checkpoint_seq = ?, checkpoint_mac = ?, seal = ?"
-    " WHERE id = 1"
-)
-_INSERT_BLOCK = (
-    "INSERT INTO audit_blocks (first_seq, count, first_at, last_at, mac, records)"
-    " VALUES (?, ?, ?, ?, ?, ?)"
-)
-_DELETE_BLOCKS = "DELETE FROM audit_blocks WHERE first_seq <= ?"
+_T = TypeVar("_T")
 
 
 class SqliteTransactions:
@@ -42,24 +43,54 @@ class SqliteTransactions:
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit-log")
 
-    async def change(self, changing: Changing) -> None:
-        """Lock the head, and write what `changing` returns for it, on the thread.
+    async def claim(self, choosing: Choosing) -> StoredHead:
+        """Take the chain that `choosing` returns, and return its end.
 
         Raises:
             Unavailable: The file can't be written, or another process has locked it for too long.
         """
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._change, changing)
+        return await self._run(lambda connection: _claim(connection, choosing))
+
+    async def append(self, chain: int, owner: str, last: int, change: ChainChange) -> bool:
+        """Write a block, if the chain belongs to the writer and ends with this line.
+
+        Raises:
+            Unavailable: The file can't be written, or another process has locked it for too long.
+        """
+        moved = moved_values(chain, owner, last, change)
+        block = (chain, *block_values(change.block))
+        return await self._run(lambda connection: _append(connection, moved, block))
+
+    async def change(self, chain: int, changing: Changing) -> None:
+        """Lock the file, and write what `changing` returns for the head of a chain.
+
+        Raises:
+            Unavailable: The file can't be written, or another process has locked it for too long.
+        """
+        await self._run(lambda connection: _change(connection, chain, changing))
+
+    async def release(self, owner: str) -> None:
+        """Let others take the chain of a writer.
+
+        Raises:
+            Unavailable: The file can't be written, or another process has locked it for too long.
+        """
+        await self._run(lambda connection: _execute(connection, sql.RELEASE, owner))
 
     async def aclose(self) -> None:
         """Close the connection, after the last transaction."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 
-    def _change(self, changing: Changing) -> None:
+    async def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._committed, work)
+
+    def _committed(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run work in a transaction, on the thread."""
         try:
             connection = self._connection or self._open()
             connection.execute("BEGIN IMMEDIATE")
-            self._write(connection, changing)
+            result = work(connection)
             connection.execute("COMMIT")
         except BaseException as error:
             self._close()  # which rolls back
@@ -68,19 +99,7 @@ class SqliteTransactions:
                     "the gateway's database can't be written; try again later", detail=str(error)
                 ) from error
             raise
-
-    def _write(self, connection: sqlite3.Connection, changing: Changing) -> None:
-        row = connection.execute(SELECT_HEAD).fetchone()
-        if row is None:
-            connection.execute(_INSERT_HEAD)
-            row = connection.execute(SELECT_HEAD).fetchone()
-        change = changing(stored_head(row))
-        if change is None:
-            return
-        if change.delete_through is not None:
-            connection.execute(_DELETE_BLOCKS, (change.delete_through,))
-        connection.execute(_INSERT_BLOCK, block_values(change.block))
-        connection.execute(_UPDATE_HEAD, head_values(change))
+        return result
 
     def _open(self) -> sqlite3.Connection:
         # The file exists: a new one would have no tables.
@@ -107,3 +126,52 @@ def _quoted(file: str) -> str:
     from urllib.parse import quote
 
     return quote(file)
+
+
+def _claim(connection: sqlite3.Connection, choosing: Choosing) -> StoredHead:
+    claim = choosing([chain_row(row) for row in _execute(connection, sql.SELECT_CHAINS)])
+    for row in created(claim):
+        _execute(connection, sql.CREATE_CHAIN, *row)
+    if claim.seal is None:
+        _execute(connection, sql.TAKE_CHAIN, claim.chain, claim.owner, claim.at)
+    locked = LockedChain(claim.chain)
+    return stored_head(_execute(connection, locked.sql.select_head, locked.key).fetchone())
+
+
+def _append(
+    connection: sqlite3.Connection,
+    moved: tuple[int | bytes | str, ...],
+    block: tuple[int | bytes, ...],
+) -> bool:
+    if _execute(connection, sql.MOVE_HEAD, *moved).rowcount != 1:
+        return False
+    _execute(connection, sql.NUMBERED_CHAIN.insert_block, *block)
+    return True
+
+
+def _change(connection: sqlite3.Connection, chain: int, changing: Changing) -> None:
+    locked = LockedChain(chain)
+    row = _execute(connection, locked.sql.select_head, locked.key).fetchone()
+    if row is None:
+        _execute(connection, locked.sql.insert_head, locked.key, START.mac, b"")
+        row = _execute(connection, locked.sql.select_head, locked.key).fetchone()
+    change = changing(stored_head(row))
+    if change is None:
+        return
+    if change.delete_through is not None:
+        deleted = locked.deleted(change.delete_through)
+        _execute(connection, locked.sql.delete_blocks, *deleted)
+    _execute(connection, locked.sql.insert_block, *locked.block_values(change.block))
+    _execute(connection, locked.sql.update_head, *head_values(locked.key, change))
+
+
+def _execute(
+    connection: sqlite3.Connection, statement: str, *parameters: int | bytes | str
+) -> sqlite3.Cursor:
+    return connection.execute(_numbered(statement), parameters)
+
+
+@cache
+def _numbered(statement: str) -> str:
+    """A statement with the parameters of SQLite: `?1` instead of `$1`."""
+    return statement.replace("$", "?")

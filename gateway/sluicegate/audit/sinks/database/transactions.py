@@ -6,14 +6,25 @@ times the CPU time of such a transaction, so the log uses the drivers, with one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sluicegate._util.clock import epoch_ms
 from sluicegate.audit.chain import START, ChainPosition, Head
+from sluicegate.audit.sinks.database.statements import NUMBERED_CHAIN, SHARED_CHAIN
 
-CHAIN = "database"
-"""Name of the chain."""
+SHARED = 0
+"""Number of the chain that all processes of earlier versions have in common."""
+
+DATABASE = "database"
+REGISTER_NAME = "register of chains"
+"""What stands for the name of a chain in the seal of the register."""
+
+
+def chain_name(chain: int) -> str:
+    """Name of a chain, which its seal covers."""
+    return DATABASE if chain == SHARED else f"{DATABASE} {chain}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class StoredHead:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A row of `audit_blocks`. `mac` is that of its last line.
+    """Lines that were written together. `mac` is that of the last one.
 
     Only its records are authenticated, by their MACs.
     """
@@ -62,18 +73,90 @@ class ChainChange:
     delete_through: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChainRow:
+    """A row of `audit_chains`.
+
+    Attributes:
+        chain: Number of the chain; 0 for the register.
+        stored: Its head; the last line of the register has the number of chains.
+        owner: Id of the writer, or empty.
+        renewed_at: When the owner wrote last, epoch milliseconds.
+    """
+
+    chain: int
+    head: Head
+    seal: bytes
+    owner: str
+    renewed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The chain that a writer takes.
+
+    Attributes:
+        chain: Its number.
+        owner: Id of the writer.
+        at: Now, epoch milliseconds.
+        seal: The seal of its empty head, if the chain is created.
+        chains: The number of chains that is then registered, and the seal of the register.
+    """
+
+    chain: int
+    owner: str
+    at: int
+    seal: bytes | None = None
+    chains: tuple[int, bytes] | None = None
+
+
 Changing = Callable[[StoredHead], ChainChange | None]
 """Returns what to write, or `None` for nothing."""
 
+Choosing = Callable[[Sequence[ChainRow]], Claim]
+"""Returns the chain to take, of all rows of `audit_chains`."""
+
 
 class Transactions(Protocol):
-    """Runs transactions that lock the head, each after the previous one, in all processes."""
+    """Runs transactions on one connection, in sequence."""
 
-    async def change(self, changing: Changing) -> None:
-        """Lock the head, and write what `changing` returns for it.
+    async def claim(self, choosing: Choosing) -> StoredHead:
+        """Take the chain that `choosing` returns, and return its end.
+
+        Raises:
+            Unavailable: The database does not respond within a bounded time, or refuses.
+        """
+
+    async def append(self, chain: int, owner: str, last: int, change: ChainChange) -> bool:
+        """Write a block, without waiting for the writers of other chains.
 
         Args:
+            chain: The chain.
+            owner: Id of the writer.
+            last: Number of the last line.
+            change: What to write.
+
+        Returns:
+            Whether the chain belonged to the writer and ended with this line. Otherwise, nothing is
+            written.
+
+        Raises:
+            Unavailable: The database does not respond within a bounded time, or refuses.
+        """
+
+    async def change(self, chain: int, changing: Changing) -> None:
+        """Lock the head of a chain, and write what `changing` returns for it.
+
+        Args:
+            chain: The chain.
             changing: Is fast, does no I/O, and can run on another thread.
+
+        Raises:
+            Unavailable: The database does not respond within a bounded time, or refuses.
+        """
+
+    async def release(self, owner: str) -> None:
+        """Let others take the chain of a writer.
 
         Raises:
             Unavailable: The database does not respond within a bounded time, or refuses.
@@ -83,30 +166,53 @@ class Transactions(Protocol):
         """Close the connection."""
 
 
-INSERT_HEAD = (
-    "INSERT INTO audit_head (id, seq, mac, checkpoint_seq, checkpoint_mac, seal)"
-    " VALUES (1, 0, {mac}, 0, {mac}, {seal}) ON CONFLICT DO NOTHING"
-)
-SELECT_HEAD = (
-    "SELECT seq, mac, checkpoint_seq, checkpoint_mac, seal,"
-    " (SELECT first_seq + count - 1 FROM audit_blocks ORDER BY first_seq DESC LIMIT 1),"
-    " (SELECT mac FROM audit_blocks ORDER BY first_seq DESC LIMIT 1)"
-    " FROM audit_head WHERE id = 1"
-)
+class LockedChain:
+    """The statements of a chain whose head is locked, and their parameters."""
+
+    def __init__(self, chain: int) -> None:
+        self.sql = SHARED_CHAIN if chain == SHARED else NUMBERED_CHAIN
+        self.key = 1 if chain == SHARED else chain
+        self._number = () if chain == SHARED else (chain,)
+
+    def block_values(self, block: Block) -> tuple[int | bytes, ...]:
+        """The parameters of `insert_block`."""
+        return (*self._number, *block_values(block))
+
+    def deleted(self, through: int) -> tuple[int, ...]:
+        """The parameters of `delete_blocks`."""
+        return (*self._number, through)
 
 
-def stored_head(row: tuple[int, bytes, int, bytes, bytes, int | None, bytes | None]) -> StoredHead:
-    """The head in a row of `SELECT_HEAD`."""
+def chain_row(row: tuple[int, int, bytes, int, bytes, bytes, str, int]) -> ChainRow:
+    """A row of `SELECT_CHAINS`."""
+    chain, seq, mac, checkpoint_seq, checkpoint_mac, seal, owner, renewed_at = row
+    head = Head(ChainPosition(seq, bytes(mac)), ChainPosition(checkpoint_seq, bytes(checkpoint_mac)))
+    return ChainRow(chain, head, bytes(seal), owner, renewed_at)
+
+
+def stored_head(
+    row: tuple[int, bytes, int, bytes, bytes, int | None, bytes | None] | None,
+) -> StoredHead:
+    """The head in a row of `select_head`; one without a seal if the row is missing."""
+    if row is None:
+        return StoredHead(Head(), b"", START)
     seq, mac, checkpoint_seq, checkpoint_mac, seal, newest_seq, newest_mac = row
     newest = START if newest_seq is None else ChainPosition(newest_seq, bytes(newest_mac or b""))
     head = Head(ChainPosition(seq, bytes(mac)), ChainPosition(checkpoint_seq, bytes(checkpoint_mac)))
     return StoredHead(head, bytes(seal), newest)
 
 
-def head_values(change: ChainChange) -> tuple[int, bytes, int, bytes, bytes]:
-    """The values of the head, in the order of the columns."""
+def head_values(key: int, change: ChainChange) -> tuple[int, int, bytes, int, bytes, bytes]:
+    """The parameters of `update_head`."""
     last, checkpoint = change.head.last, change.head.checkpoint
-    return last.seq, last.mac, checkpoint.seq, checkpoint.mac, change.seal
+    return key, last.seq, last.mac, checkpoint.seq, checkpoint.mac, change.seal
+
+
+def moved_values(
+    chain: int, owner: str, last: int, change: ChainChange
+) -> tuple[int | bytes | str, ...]:
+    """The parameters of `MOVE_HEAD`."""
+    return (*head_values(chain, change), epoch_ms(), owner, last)
 
 
 def block_values(block: Block) -> tuple[int, int, int, int, bytes, bytes]:
@@ -119,3 +225,14 @@ def block_values(block: Block) -> tuple[int, int, int, int, bytes, bytes]:
         block.mac,
         block.records,
     )
+
+
+def created(claim: Claim) -> list[tuple[int, int, bytes, bytes, str, int]]:
+    """The parameters of `CREATE_CHAIN` for the rows that a claim writes."""
+    rows = []
+    if claim.chains is not None:
+        number, seal = claim.chains
+        rows.append((0, number, START.mac, seal, "", 0))
+    if claim.seal is not None:
+        rows.append((claim.chain, 0, START.mac, claim.seal, claim.owner, claim.at))
+    return rows

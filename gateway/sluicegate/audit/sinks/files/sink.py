@@ -98,6 +98,9 @@ class FileSink:
             await self._run(deleting)
         await self._aside(partial(self._delete_from_unused, oldest))
 
+    async def seal_others(self) -> None:
+        """Do nothing: chains in files are independent."""
+
     async def aclose(self) -> None:
         """Close the files."""
         try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sluicegate.config import Settings
 
 _HEADER = (
-    "SEQ",
+    "RECORD",
     "TIME",
     "OUTCOME",
     "STATUS",
@@ -101,7 +101,7 @@ def _find_at_gateway(
 def _find_here(
     ctx: click.Context, wanted: Mapping[str, Any], limit: int, directory: Path | None
 ) -> list[Content]:
-    from sluicegate.audit.reading.query import AuditQuery
+    from sluicegate.audit.reading.query import AuditQuery, shown
     from sluicegate.audit.reading.search import search_files
 
     settings, query = load_settings(ctx), AuditQuery(**wanted)
@@ -110,8 +110,8 @@ def _find_here(
     if directory is None and paths and not any(sink.type == "database" for sink in sinks):
         directory = Path(paths[0])
     if directory is not None:
-        return [_values(each) for each in search_files(directory, query, limit=limit)]
-    return [_values(each) for each in run_async(_find_in_database(settings, query, limit))]
+        return [shown(each) for each in search_files(directory, query, limit=limit)]
+    return [shown(each) for each in run_async(_find_in_database(settings, query, limit))]
 
 
 async def _find_in_database(
@@ -128,17 +128,9 @@ async def _find_in_database(
     return found
 
 
-def _values(stored: StoredRecord) -> Content:
-    """A record as the Admin API returns it."""
-    from sluicegate.audit.encoding import values_of
-
-    shown = values_of(stored.record) | {"at": iso_utc(stored.record.at)}
-    return {"seq": stored.seq, **shown, "mac": stored.mac}
-
-
 def _row(record: Content) -> tuple[str, ...]:
     return (
-        str(record["seq"]),
+        f"{record['chain']}.{record['seq']}" if record["chain"] else str(record["seq"]),
         record["at"],
         record["outcome"],
         str(record["status"] or "-"),

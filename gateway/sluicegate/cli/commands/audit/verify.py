@@ -94,7 +94,7 @@ def _verify(
     keys = chain_keys(settings.audit, load_keys(settings))
     sinks = settings.audit.sinks
     if not paths and any(sink.type == "database" for sink in sinks):
-        yield run_async(_verify_database(settings, keys, expected))
+        yield from run_async(_verify_database(settings, keys, expected))
     retention = settings.audit.retention
     for path in paths or [Path(sink.path) for sink in sinks if sink.type == "file"]:
         yield from verify_path(path, keys, expected, retention)
@@ -102,7 +102,7 @@ def _verify(
 
 async def _verify_database(
     settings: Settings, keys: ChainKeys, expected: Sequence[ChainPosition]
-) -> VerifiedChain:
+) -> list[VerifiedChain]:
     from sluicegate.audit.verification.database import verify_database
 
     async with open_store(settings) as store:
