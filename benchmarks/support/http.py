@@ -50,11 +50,11 @@ class Connection:
     ) -> None:
         self._socket.close()
 
-    def ask(self, request: bytes) -> Answer:
+    def ask(self, request: bytes, expected: int = 200) -> Answer:
         """Send a request and read its answer to the end.
 
         Raises:
-            RuntimeError: The status is not 200, or the connection broke.
+            RuntimeError: The status is not the expected one, or the connection broke.
         """
         reading = _Reading()
         parser = httptools.HttpResponseParser(reading)
@@ -66,7 +66,7 @@ class Connection:
                 raise RuntimeError("the server closed the connection within an answer")
             parser.feed_data(data)
         status = parser.get_status_code()
-        if status != 200:
+        if status != expected:
             raise RuntimeError(f"the server answered {status}")
         return Answer(
             status,
