@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from sluicegate.protocols.common.pagination import PageRequest
 from sluicegate.protocols.common.parameters import boolean, json_object
 from sluicegate.telemetry import name_recipient
 
+T = TypeVar("T")
 _Model = TypeVar("_Model", bound=BaseModel)
 # Bytes. Longer bodies are decoded and validated in a thread.
 _LONG = 65_536
@@ -101,6 +102,18 @@ class AdminCall:
         if len(body) <= _LONG:
             return json_object(body)
         return await anyio.to_thread.run_sync(_decoded_and_checked, body, model)
+
+    async def parsed(self, parse: Callable[[dict[str, Any]], T]) -> T:
+        """What a function makes of the body, a JSON object. Long bodies are parsed in a thread.
+
+        Raises:
+            PayloadTooLarge: It is longer than `admin.max_body`.
+            InvalidRequest: It is not a JSON object, or the function refuses it.
+        """
+        body = await read_body(self.request, self.max_body)
+        if len(body) <= _LONG:
+            return parse(json_object(body))
+        return await anyio.to_thread.run_sync(lambda: parse(json_object(body)))
 
     async def parse(self, model: type[_Model]) -> _Model:
         """The body as a model.

@@ -7,32 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.shares_file.apply import (
-    compare_with_stored,
-    ending_access,
-    write_changes,
-)
 from sluicegate.access.shares_file.diff import Change as EntryChange
-from sluicegate.access.shares_file.diff import Difference, compare, describe, render
-from sluicegate.access.shares_file.entries import Entries, declared_entries, stored_entries
+from sluicegate.access.shares_file.diff import Difference, describe, render
+from sluicegate.access.shares_file.entries import Entries, declared_entries
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.access.shares_file.read import SharesFile, check_shares_file
+from sluicegate.access.shares_file.stored import ALL, Part, stored_entries
 from sluicegate.admin.call import refused_input
 from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
+from sluicegate.admin.editing.changes import PlaceChange, at_place, file_changes, in_thread
+from sluicegate.admin.editing.committing import Committer, Prepared
+from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.permissions import (
-    check_changes,
-    check_grants,
-    check_names,
-    visible_entries,
-)
-from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, SharedResource
+from sluicegate.admin.permissions import visible_entries
+from sluicegate.admin.places import Content, RecipientPlace, SharedResource
 from sluicegate.api.errors import NotFound
 from sluicegate.audit.trail import note_changes
 from sluicegate.config.yaml import JsonDocument, nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.names import name_key
 
 Change = Callable[[Content | None], Content | None]
 
@@ -82,12 +75,13 @@ class Editor:
     ) -> None:
         self._store = store
         self._catalogs = catalogs
-        self._now = now
+        self._committer = Committer(store, now)
 
-    async def stored(self, admin: Admin) -> StoredShares:
-        """Read everything that an administrator can see."""
+    async def stored(self, admin: Admin, part: Part = ALL) -> StoredShares:
+        """Read what an administrator can see of a part of the database; by default, everything."""
         async with self._store.read() as connection:
-            return StoredShares(visible_entries(admin, await stored_entries(connection)))
+            entries = await stored_entries(connection, part)
+        return await in_thread(lambda: StoredShares(visible_entries(admin, entries)))
 
     async def read(self, admin: Admin, place: SharedResource) -> Content:
         """Read a resource.
@@ -96,15 +90,16 @@ class Editor:
             PermissionDenied: The administrator does not manage it.
             NotFound: It does not exist. The message suggests a name to administrators of all shares.
         """
-        stored = await self.stored(admin)
         place.check_admin(admin)
-        content = place.read(stored)
-        if content is None:
+        async with self._store.read() as connection:
+            content = await _content(connection, admin, place)
+            if content is not None:
+                return content
             error = place.error_if_missing(admin)
             if admin.shares is not None:
                 raise error
-            raise NotFound(f"{error.message}{nearest(place.names[-1], place.siblings(stored))}")
-        return content
+            known = await place.siblings(connection)
+        raise NotFound(f"{error.message}{nearest(place.names[-1], known)}")
 
     async def read_grant(self, admin: Admin, place: GrantPlace) -> Content:
         """Read a grant.
@@ -115,7 +110,8 @@ class Editor:
         """
         admin.check_share(place.share)
         async with self._store.read() as connection:
-            visible = visible_entries(admin, await stored_entries(connection))
+            entries = await place.entries(connection, admin)
+        visible = visible_entries(admin, entries)
         StoredShares(visible).find(place.share)
         found = place.read(visible)
         if found is None:
@@ -140,40 +136,32 @@ class Editor:
             InvalidRequest: The new content is invalid.
             NotFound: A resource around it does not exist.
         """
-        edited = await self._change(admin, place, conditions, change)
-        note_changes(_lines(edited.difference))
-        return edited
+        place.check_admin(admin)
 
-    async def _change(
-        self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
-    ) -> Edited:
-        async with self._store.write() as connection:
-            place.check_admin(admin)
-            entries = await stored_entries(connection)
-            visible = visible_entries(admin, entries)
-            stored = StoredShares(visible)
-            before = place.read(stored)
+        async def prepare(connection: AsyncConnection) -> Prepared:
+            entries = await stored_entries(connection, place.part)
+            before = await _shown(admin, place, entries)
             conditions.check_write(before)
             content = change(before)
-            document = JsonDocument(place.write(stored, content))
-            with refused_input():
-                file = check_shares_file(document, self._catalogs)
-                declared = declared_entries(file.declaration)
-                check_grants(admin, visible, declared)
-                compare_with_stored(entries, file, visible=visible)  # finds unknown shares
-            removed = place.replaces(visible, removed=content is None)
-            kept = {key: entry for key, entry in visible.items() if key not in removed}
-            after = kept | declared
-            difference = compare(visible, after, prune=True)
-            check_changes(admin, visible, after, [each.entry for each in difference.changes])
-            check_names(admin, entries, visible, declared)
-            difference = await self._with_ending(connection, entries, visible, difference)
-            if not difference.changes:
-                await connection.rollback()
-                return Edited(False, before, difference)
-            await write_changes(connection, entries, difference, self._now())
-            changed = place.read(StoredShares(visible_entries(admin, await stored_entries(connection))))
-            return Edited(before is None, changed, difference)
+            if content is None:
+                entries |= await stored_entries(connection, place.removed_with_it)
+            else:
+                entries |= await place.suggested(connection, entries)
+            changing = PlaceChange(admin, place, self._catalogs, entries, content)
+            file = await at_place(place, changing.check_file)
+            holders = await changing.find_references(connection, file)
+            difference = await at_place(place, lambda: changing.difference(file, holders))
+            return await self._committer.prepared(
+                connection, changing.entries, changing.visible, difference, before
+            )
+
+        made = await self._committer.commit(
+            prepare, lambda connection: _content(connection, admin, place)
+        )
+        if not made.difference.changes:
+            return Edited(False, made.before, made.difference)
+        note_changes(_lines(made.difference))
+        return Edited(made.before is None, made.content, made.difference)
 
     async def delete(self, admin: Admin, place: SharedResource, conditions: Conditions) -> None:
         """Delete a resource with all of its content; see `change`.
@@ -214,26 +202,30 @@ class Editor:
             NotFound: There is no such recipient, or no grant to end.
         """
         admin.check_share(place.share)
-        async with self._store.write() as connection:
-            entries = await stored_entries(connection)
+
+        async def prepare(connection: AsyncConnection) -> Prepared:
+            entries = await place.entries(connection, admin)
             visible = visible_entries(admin, entries)
             before = place.read(visible)
             conditions.check_write(before)
             of_recipient.check_write(RecipientPlace(place.recipient).read(StoredShares(visible)))
             entry = place.granted(admin, visible) if granted else place.ended(admin, visible)
-            if granted and before is not None:
-                await connection.rollback()
-                return before
             change = EntryChange(None, entry) if granted else EntryChange(entry, None)
-            difference = await self._with_ending(
-                connection, entries, visible, Difference((change,), ())
+            changes = () if granted and before is not None else (change,)
+            difference = Difference(changes, ())
+            content = dict(zip(("recipient", "share"), entry.names, strict=True))
+            return await self._committer.prepared(
+                connection, entries, visible, difference, before or content
             )
-            await write_changes(connection, entries, difference, self._now())
-        note_changes(_lines(difference))
-        return dict(zip(("recipient", "share"), entry.names, strict=True))
+
+        made = await self._committer.commit(prepare)
+        if made.difference.changes:
+            note_changes(_lines(made.difference))
+        assert made.before is not None  # noqa: S101 # it is the grant
+        return made.before
 
     def check_file(self, data: Any) -> SharesFile:
-        """Check a shares file.
+        """Check a shares file, which can take long.
 
         Raises:
             InvalidRequest: It is invalid. The message has one line for each problem.
@@ -265,27 +257,38 @@ class Editor:
         """
         if prune:
             admin.check_all_shares()
+        declared = await in_thread(lambda: declared_entries(file.declaration))
+
+        async def prepare(connection: AsyncConnection) -> Prepared:
+            entries = await stored_entries(connection)
+            visible, difference = await in_thread(
+                lambda: file_changes(admin, file, declared, entries, prune=prune)
+            )
+            prepared = await self._committer.prepared(connection, entries, visible, difference)
+            confirm(prepared.difference)
+            return prepared
+
         if dry_run:
             async with self._store.read() as connection:
-                return (await self._compare(connection, admin, file, prune=prune))[1]
-        async with self._store.write() as connection:
-            entries, difference = await self._compare(connection, admin, file, prune=prune)
-            confirm(difference)
-            if difference.changes:
-                await write_changes(connection, entries, difference, self._now())
-            else:
-                await connection.rollback()
+                return (await prepare(connection)).difference
+        difference = (await self._committer.commit(prepare)).difference
         note_changes(_lines(difference))
         return difference
 
     async def merge(
-        self, admin: Admin, make: Callable[[StoredShares], Content], *, confirmed: str | None = None
+        self,
+        admin: Admin,
+        part: Part,
+        make: Callable[[StoredShares], Content],
+        *,
+        confirmed: str | None = None,
     ) -> Proposal:
         """Propose changes of what is stored, or make them if they were confirmed.
 
         Args:
             admin: The administrator.
-            make: Returns a shares file, made from what is stored.
+            part: What the changes depend on.
+            make: Returns a shares file, made from what is stored of that part.
             confirmed: The `tag` of the proposal to apply. Without it, nothing is changed.
 
         Returns:
@@ -295,54 +298,38 @@ class Editor:
             PermissionDenied: The administrator does not manage all that would change.
             InvalidRequest: The shares file is invalid.
         """
-        writes = confirmed is not None
-        async with self._store.write() if writes else self._store.read() as connection:
-            entries = await stored_entries(connection)
+        found = Proposal(Difference((), ()), "", applied=False)
+
+        async def prepare(connection: AsyncConnection) -> Prepared:
+            nonlocal found
+            entries = await stored_entries(connection, part)
             visible = visible_entries(admin, entries)
-            with refused_input():
-                file = check_shares_file(JsonDocument(make(StoredShares(visible))), self._catalogs)
-                declared = declared_entries(file.declaration)
-                check_grants(admin, visible, declared)
-                compared = compare_with_stored(entries, file, visible=visible)
+            file = self.check_file(make(StoredShares(visible)))
+            declared = declared_entries(file.declaration)
+            visible, compared = file_changes(admin, file, declared, entries, prune=False)
             difference = Difference(compared.changes, ())  # nothing else could be removed
-            touched = [change.entry for change in difference.changes]
-            check_changes(admin, visible, visible | declared, touched)
-            check_names(admin, entries, visible, declared)
-            difference = await self._with_ending(connection, entries, visible, difference)
-            tag = entity_tag(list(describe(difference)))
-            applied = writes and tag == confirmed and bool(difference.changes)
-            if applied:
-                await write_changes(connection, entries, difference, self._now())
-            elif writes:
-                await connection.rollback()
-        if applied:
-            note_changes(_lines(difference))
-        return Proposal(difference, tag, applied)
+            prepared = await self._committer.prepared(connection, entries, visible, difference)
+            tag = entity_tag(list(describe(prepared.difference)))
+            found = Proposal(prepared.difference, tag, confirmed == tag and bool(difference.changes))
+            return prepared if found.applied else replace(prepared, difference=Difference((), ()))
 
-    async def _compare(
-        self, connection: AsyncConnection, admin: Admin, file: SharesFile, *, prune: bool
-    ) -> tuple[Entries, Difference]:
-        declared = declared_entries(file.declaration)
-        entries = await stored_entries(connection)
-        visible = visible_entries(admin, entries)
-        check_grants(admin, visible, declared)
-        with refused_input():
-            difference = compare_with_stored(entries, file, prune=prune, visible=visible)
-        gone = {change.entry.key for change in difference.changes if change.after is None}
-        after = {key: entry for key, entry in visible.items() if key not in gone}
-        # Entries that stay the same are checked, too: the response must not confirm their content.
-        touched = [*(each.entry for each in difference.changes), *declared.values()]
-        check_changes(admin, visible, after | declared, touched)
-        check_names(admin, entries, visible, declared)
-        return entries, await self._with_ending(connection, entries, visible, difference)
+        if confirmed is None:
+            async with self._store.read() as connection:
+                await prepare(connection)
+            return found
+        await self._committer.commit(prepare)
+        if found.applied:
+            note_changes(_lines(found.difference))
+        return found
 
-    async def _with_ending(
-        self, connection: AsyncConnection, entries: Entries, visible: Entries, difference: Difference
-    ) -> Difference:
-        """The difference with the access that ends, of recipients that the administrator can see."""
-        found = await ending_access(connection, entries, difference, self._now())
-        known = [str(each) for each in found if ("recipient", (name_key(each.recipient),)) in visible]
-        return replace(difference, ending=tuple(known))
+
+async def _content(connection: AsyncConnection, admin: Admin, place: SharedResource) -> Content | None:
+    return await _shown(admin, place, await stored_entries(connection, place.part))
+
+
+async def _shown(admin: Admin, place: SharedResource, entries: Entries) -> Content | None:
+    """The content that an administrator can see of a resource."""
+    return await at_place(place, lambda: place.read(StoredShares(visible_entries(admin, entries))))
 
 
 def _lines(difference: Difference) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Parts of a shares file that are resources: shares, schemas, tables, recipients and grants."""
+"""Parts of a shares file that are resources: shares, schemas, tables and recipients."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sluicegate.access.shares_file.entries import Entries, Entry, EntryKey
+from sluicegate.access.shares_file.entries import Entries, Entry
 from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.access.shares_file.stored import (
+    Part,
+    grants_of_share,
+    recipient_part,
+    share_part,
+)
 from sluicegate.admin.call import READ_ONLY
 from sluicegate.admin.identity import Admin
 from sluicegate.api.errors import InvalidRequest, NotFound, SluicegateError
 from sluicegate.config.yaml import nearest
+from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
+from sluicegate.database.statements.similar_names import similar_names
+from sluicegate.database.tables import recipients, schemas, shares
 
 Content = dict[str, Any]
 _LEVELS = ("share", "schema", "table")
@@ -29,8 +38,28 @@ class SharedResource(Protocol):
     def error_if_missing(self, admin: Admin) -> SluicegateError:
         """The error if it does not exist, or if the administrator does not know of it."""
 
-    def siblings(self, stored: StoredShares) -> list[str]:
-        """The names of the resources of its kind at the same place."""
+    @property
+    def part(self) -> Part:
+        """The part of the database that its content depends on."""
+
+    @property
+    def removed_with_it(self) -> Part:
+        """What else is removed with it."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its content can be so large that the event loop must not wait for it."""
+
+    async def siblings(self, connection: AsyncConnection) -> list[str]:
+        """Names of resources of its kind at the same place, which messages suggest."""
+
+    async def suggested(self, connection: AsyncConnection, entries: Entries) -> Entries:
+        """Entries that messages of `write` suggest, if one around the resource does not exist.
+
+        Args:
+            connection: A transaction.
+            entries: The entries in `part`.
+        """
 
     def check_admin(self, admin: Admin) -> None:
         """Check what does not depend on what is stored.
@@ -67,9 +96,37 @@ class SharePlace:
         """The error if it does not exist."""
         return NotFound(f"there is no {_LEVELS[len(self.names) - 1]} '{'.'.join(self.names)}'")
 
-    def siblings(self, stored: StoredShares) -> list[str]:
-        """The names of all shares; none for a schema or table."""
-        return [share.names[0] for share in stored.shares] if len(self.names) == 1 else []
+    @property
+    def part(self) -> Part:
+        """It, with what is around it."""
+        return share_part(*self.names)
+
+    @property
+    def removed_with_it(self) -> Part:
+        """The grants of a share."""
+        return grants_of_share(self.names[0]) if len(self.names) == 1 else {}
+
+    @property
+    def is_large(self) -> bool:
+        """Shares and schemas can contain many tables."""
+        return len(self.names) < len(_LEVELS)
+
+    async def siblings(self, connection: AsyncConnection) -> list[str]:
+        """Names of shares; none for a schema or table."""
+        if len(self.names) > 1:
+            return []
+        return await similar_names(connection, shares, self.names[0])
+
+    async def suggested(self, connection: AsyncConnection, entries: Entries) -> Entries:
+        """The schemas of the share, if that of a table is not among the entries."""
+        keys = [name_key(name) for name in self.names]
+        share = entries.get(("share", (keys[0],)))
+        if len(keys) < len(_LEVELS) or share is None or ("schema", tuple(keys[:2])) in entries:
+            return {}
+        of_share = schemas.c.share_id == share.id
+        names = await similar_names(connection, schemas, self.names[1], of_share)
+        found = (Entry("schema", (share.names[0], name), {}) for name in names)
+        return {entry.key: entry for entry in found}
 
     def check_admin(self, admin: Admin) -> None:
         """Check that an administrator manages the share."""
@@ -145,18 +202,36 @@ class RecipientPlace:
             return admin.denied_recipient(self.recipient)
         return NotFound(f"there is no recipient '{self.recipient}'")
 
-    def siblings(self, stored: StoredShares) -> list[str]:
-        """The names of all recipients."""
-        return [recipient.names[0] for recipient in stored.within("recipient")]
+    @property
+    def part(self) -> Part:
+        """It, with its grants and their shares."""
+        return recipient_part([self.recipient])
+
+    @property
+    def removed_with_it(self) -> Part:
+        """Only its grants, which are in `part`."""
+        return {}
+
+    @property
+    def is_large(self) -> bool:
+        """A recipient has few grants."""
+        return False
+
+    async def siblings(self, connection: AsyncConnection) -> list[str]:
+        """Names of recipients."""
+        return await similar_names(connection, recipients, self.recipient)
+
+    async def suggested(self, connection: AsyncConnection, entries: Entries) -> Entries:
+        """None: nothing is around a recipient."""
+        return {}
 
     def check_admin(self, admin: Admin) -> None:
         """Entries that an administrator can see contain only recipients that it manages."""
 
     def read(self, stored: StoredShares) -> Content | None:
         """The content, with its `name`."""
-        recipients = stored.export(recipients=True).get("recipients", {})
-        found = same_name(recipients, self.recipient)
-        return None if found is None else {"name": found} | recipients[found]
+        found = stored.recipient(self.recipient)
+        return None if found is None else {"name": found.names[0]} | stored.recipient_content(found)
 
     def write(self, stored: StoredShares, content: Content | None) -> Content:
         """The shares file with the recipient."""
@@ -172,65 +247,6 @@ class RecipientPlace:
             for (kind, names), entry in entries.items()
             if kind in ("recipient", "grant") and names[0] == key
         }
-
-
-@dataclass(frozen=True, slots=True)
-class GrantPlace:
-    """The grant of a share to a recipient."""
-
-    recipient: str
-    share: str
-
-    @property
-    def key(self) -> EntryKey:
-        """The key of its entry."""
-        return "grant", (name_key(self.recipient), name_key(self.share))
-
-    def read(self, visible: Entries) -> Content | None:
-        """The grant among the entries that an administrator can see, or `None`."""
-        found = visible.get(self.key)
-        return None if found is None else dict(zip(("recipient", "share"), found.names, strict=True))
-
-    def granted(self, admin: Admin, visible: Entries) -> Entry:
-        """The entry of a new grant.
-
-        A limited administrator can grant shares only to recipients that it knows by their grants.
-
-        Raises:
-            InvalidRequest: There is no such share.
-            NotFound: There is no such recipient.
-            PermissionDenied: The administrator does not know of one.
-        """
-        share = visible.get(("share", (name_key(self.share),)))
-        if share is None:
-            known = [entry.names[0] for key, entry in visible.items() if key[0] == "share"]
-            hint = nearest(self.share, sorted(known))
-            raise InvalidRequest(f"there is no share '{self.share}'{hint}")
-        key = name_key(self.recipient)
-        recipient = visible.get(("recipient", (key,)))
-        if recipient is None and admin.shares is not None:
-            of_recipient = (entry for (kind, names), entry in visible.items() if names[0] == key)
-            recipient = next((entry for entry in of_recipient if entry.kind == "grant"), None)
-        if recipient is None:
-            raise RecipientPlace(self.recipient).error_if_missing(admin)
-        return Entry("grant", (recipient.names[0], share.names[0]), {})
-
-    def ended(self, admin: Admin, visible: Entries) -> Entry:
-        """The entry of a grant to end.
-
-        Raises:
-            NotFound: There is no such grant.
-        """
-        found = visible.get(self.key)
-        if found is not None:
-            return found
-        if admin.shares is None and ("recipient", self.key[1][:1]) not in visible:
-            raise RecipientPlace(self.recipient).error_if_missing(admin)
-        raise self.error_if_missing()
-
-    def error_if_missing(self) -> NotFound:
-        """The error if it does not exist."""
-        return NotFound(f"the share '{self.share}' is not granted to '{self.recipient}'")
 
 
 def without_name(content: Content, name: str) -> Content:

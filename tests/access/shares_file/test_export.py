@@ -16,8 +16,9 @@ from pydantic import BaseModel
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.shares_file import models
 from sluicegate.access.shares_file.diff import compare
-from sluicegate.access.shares_file.entries import Entries, Entry, declared_entries, stored_entries
+from sluicegate.access.shares_file.entries import Entries, Entry, declared_entries
 from sluicegate.access.shares_file.export import StoredShares, yaml_text
+from sluicegate.access.shares_file.stored import stored_entries
 from sluicegate.api.errors import NotFound
 from sluicegate.config.yaml import parse_document, validate
 from sluicegate.database import Store

@@ -134,6 +134,8 @@ async def _not_covered(
     connection: AsyncConnection, query: Select[Any], granted: Mapping[str, Collection[str]]
 ) -> list[tuple[Row[Any], str]]:
     found = []
+    if len(granted) <= _BATCH:
+        query = query.where(recipients.c.key.in_(granted))
     for row in await connection.execute(query):
         others = {*granted.get(row.key, ())} - {*row.issued_for}
         if others:

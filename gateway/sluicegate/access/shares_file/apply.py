@@ -4,48 +4,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
-from typing import Any
-from uuid import uuid4
-
-from sqlalchemy import Table, and_, delete, insert, update
+from dataclasses import dataclass, replace
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.issuers import EndingAccess, end_access, find_ending
-from sluicegate.access.shares_file.diff import ORDER, Change, Difference, compare
-from sluicegate.access.shares_file.entries import (
-    Entries,
-    Entry,
-    column_values,
-    declared_entries,
-    stored_entries,
-)
+from sluicegate.access.shares_file.diff import Difference, compare
+from sluicegate.access.shares_file.entries import Entries, declared_entries
 from sluicegate.access.shares_file.read import SharesFile
-from sluicegate.api.assets.models import ASSET_KINDS
+from sluicegate.access.shares_file.stored import stored_entries
+from sluicegate.access.shares_file.write import EntryWriter
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
-from sluicegate.database.tables import (
-    grants,
-    recipients,
-    schemas,
-    shared_assets,
-    shared_tables,
-    shares,
-)
 
 log = logging.getLogger(__name__)
 
-_TABLES: dict[str, Table] = {
-    "share": shares,
-    "schema": schemas,
-    "table": shared_tables,
-    **dict.fromkeys(ASSET_KINDS, shared_assets),
-    "recipient": recipients,
-    "grant": grants,
-}
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Stored entries with ids, and those of them that messages can name."""
+
+    stored: Entries
+    visible: Entries
 
 
 async def apply_shares_file(
@@ -97,15 +79,21 @@ async def apply_shares_file(
 
 
 def compare_with_stored(
-    stored: Entries, file: SharesFile, *, prune: bool = False, visible: Entries | None = None
+    stored: Entries,
+    file: SharesFile,
+    *,
+    prune: bool = False,
+    visible: Entries | None = None,
+    holders: Holders | None = None,
 ) -> Difference:
     """The changes that a shares file makes.
 
     Args:
-        stored: The entries in the database.
+        stored: The entries in the database, or those that the changes depend on.
         file: The shares file.
         prune: Remove the shares and recipients that the file does not contain.
         visible: The part of `stored` that the result and messages depend on; by default, all of it.
+        holders: The stored entries with ids that the file declares; by default, those of `stored`.
 
     Raises:
         ConfigurationError: A recipient is granted a share that does not exist, or a table has the id of
@@ -115,7 +103,7 @@ def compare_with_stored(
     declared = declared_entries(file.declaration)
     problems = list(_unknown_shares(file, declared if prune else {**known, **declared}))
     difference = compare(known, declared, prune=prune)
-    problems += _taken_ids(file, stored, known, difference)
+    problems += _taken_ids(file, holders or Holders(stored, known), difference)
     if problems:
         raise ConfigurationError("\n".join(problems))
     return difference
@@ -128,13 +116,12 @@ async def write_changes(
 
     Args:
         connection: A write transaction.
-        stored: The entries in the database, in the same transaction.
+        stored: The stored entries that the changes depend on, read in the same transaction.
         difference: The changes.
         now: Epoch milliseconds.
-
     """
     ending = await ending_access(connection, stored, difference, now)
-    await _Writer(connection, stored, now).write(difference.changes)
+    await EntryWriter(connection, stored, now).write(difference.changes)
     await end_access(connection, ending, now)
     for each in ending:
         log.warning("%s", each)
@@ -147,7 +134,7 @@ async def ending_access(
 
     Args:
         connection: A transaction.
-        stored: The entries in the database, in the same transaction.
+        stored: The stored grants of recipients with changed grants, read in the same transaction.
         difference: The changes, which may not have been made yet.
         now: Epoch milliseconds.
     """
@@ -182,10 +169,9 @@ def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
                 yield file.document.problem(("recipients", recipient, "shares", index), message)
 
 
-def _taken_ids(
-    file: SharesFile, stored: Entries, visible: Entries, difference: Difference
-) -> Iterator[str]:
+def _taken_ids(file: SharesFile, holders: Holders, difference: Difference) -> Iterator[str]:
     """Report added tables whose id is that of another table which stays, or is added too."""
+    stored, visible = holders.stored, holders.visible
     gone = {change.entry.key for change in difference.changes if change.after is None}
     taken = {entry.id: entry for key, entry in stored.items() if key not in gone and entry.id}
     for change in difference.changes:
@@ -198,67 +184,3 @@ def _taken_ids(
                 name = f"the {other.kind} {'.'.join(other.names)}" if is_known else "another table"
                 message = f"{name} has this id already"
                 yield file.document.problem(place, message)
-
-
-class _Writer:
-    """Writes changes, and tracks the ids of all stored and added entries."""
-
-    def __init__(self, connection: AsyncConnection, stored: Entries, now: int) -> None:
-        self._connection = connection
-        self._now = now
-        self._ids = {key: entry.id for key, entry in stored.items() if entry.id is not None}
-
-    async def write(self, changes: tuple[Change, ...]) -> None:
-        # Removals come first, children before parents, so that they can't cascade to entries that were
-        # just added.
-        for kind in reversed(ORDER):
-            for change in changes:
-                if change.after is None and change.entry.kind == kind:
-                    await self._remove(change.entry)
-        for kind in ORDER:
-            mine = [change for change in changes if change.after and change.entry.kind == kind]
-            added = [self._row(change.entry) for change in mine if change.before is None]
-            if added:
-                await self._connection.execute(insert(_TABLES[kind]), added)
-            for change in mine:
-                if change.before is not None:
-                    await self._update(change.entry)
-
-    def _row(self, entry: Entry) -> dict[str, Any]:
-        if entry.kind == "grant":
-            return self._grant_ids(entry)
-        self._ids[entry.key] = new_id = entry.id or str(uuid4())
-        row = {"id": new_id, "key": entry.key[1][-1], "name": entry.names[-1], **column_values(entry)}
-        return (
-            row | self._parent(entry) | ({"created_at": self._now} if entry.kind == "recipient" else {})
-        )
-
-    def _parent(self, entry: Entry) -> dict[str, str]:
-        around = entry.key[1][:-1]
-        if entry.kind == "schema":
-            return {"share_id": self._ids["share", around]}
-        if entry.kind == "table":
-            return {"schema_id": self._ids["schema", around]}
-        if entry.kind in ASSET_KINDS:
-            return {"schema_id": self._ids["schema", around], "kind": entry.kind}
-        return {}
-
-    def _grant_ids(self, entry: Entry) -> dict[str, str]:
-        recipient, share = entry.key[1]
-        return {
-            "recipient_id": self._ids["recipient", (recipient,)],
-            "share_id": self._ids["share", (share,)],
-        }
-
-    async def _update(self, entry: Entry) -> None:
-        table = _TABLES[entry.kind]
-        values = {"name": entry.names[-1], **column_values(entry)}
-        await self._connection.execute(
-            update(table).where(table.c.id == self._ids[entry.key]).values(values)
-        )
-
-    async def _remove(self, entry: Entry) -> None:
-        table = _TABLES[entry.kind]
-        columns = self._grant_ids(entry) if entry.kind == "grant" else {"id": self._ids[entry.key]}
-        mine = and_(*(table.c[name] == value for name, value in columns.items()))
-        await self._connection.execute(delete(table).where(mine))

@@ -1,12 +1,10 @@
-"""Shares, schemas, tables, assets, recipients and grants as entries, declared or stored, to compare."""
+"""Shares, schemas, tables, assets, recipients and grants as entries, to compare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
-
-from sqlalchemy import Row, Table, select
 
 from sluicegate.access.shares_file.models import (
     AssetEntry,
@@ -20,16 +18,7 @@ from sluicegate.access.shares_file.models import (
     TableEntry,
 )
 from sluicegate.api.assets.models import ASSET_KINDS, AssetKind
-from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
-from sluicegate.database.tables import (
-    grants,
-    recipients,
-    schemas,
-    shared_assets,
-    shared_tables,
-    shares,
-)
 
 Kind = Literal["share", "schema", "table", "recipient", "grant"] | AssetKind
 EntryKey: TypeAlias = tuple[Kind, tuple[str, ...]]
@@ -61,7 +50,7 @@ _SOURCE = ("catalog", "schema", "kinds", "include", "exclude", "alias")
 Entries: TypeAlias = dict[EntryKey, Entry]
 
 _ASSET = ("catalog", "identifier", "comment", "versions", "aliases", "tags")
-_COLUMNS: dict[Kind, tuple[str, ...]] = {
+COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "share": ("display_name", "comment", "properties", "source", "tags"),
     "schema": ("comment", "source", "tags"),
     "table": (
@@ -80,20 +69,7 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
     "recipient": ("comment", "token_lifetime", "allow_from", "properties", "limits"),
     "grant": (),
 }
-# Rows of assets contain their kind.
-_STORED: tuple[tuple[Kind | None, Table, str | None], ...] = (
-    ("share", shares, None),
-    ("schema", schemas, "share_id"),
-    ("table", shared_tables, "schema_id"),
-    (None, shared_assets, "schema_id"),
-    ("recipient", recipients, None),
-)
-
-
-_SOURCES: dict[Kind, type[CatalogSourceEntry] | type[SchemaSourceEntry]] = {
-    "share": CatalogSourceEntry,
-    "schema": SchemaSourceEntry,
-}
+"""The columns of each kind without ids and names."""
 
 
 def column_values(entry: Entry) -> dict[str, Any]:
@@ -115,31 +91,6 @@ def declared_entries(declaration: Declaration) -> Entries:
     return {entry.key: entry for entry in entries}
 
 
-async def stored_entries(connection: AsyncConnection) -> Entries:
-    """The entries in the database."""
-    parents: dict[str, tuple[str, ...]] = {}
-    entries: list[Entry] = []
-    for kind, table, parent in _STORED:
-        for row in await connection.execute(select(table)):
-            around = parents[getattr(row, parent)] if parent else ()
-            parents[row.id] = (*around, row.name)
-            entries.append(_stored(kind or row.kind, parents[row.id], row))
-    for row in await connection.execute(select(grants)):
-        names = (*parents[row.recipient_id], *parents[row.share_id])
-        entries.append(Entry("grant", names, {}))
-    return {entry.key: entry for entry in entries}
-
-
-def _stored(kind: Kind, names: tuple[str, ...], row: Row[Any]) -> Entry:
-    values = {column: getattr(row, column) for column in _COLUMNS[kind]}
-    if "tags" in values:
-        values["tags"] = values["tags"] or {}  # older rows have none
-    if values.get("source") is not None:
-        # Older rows don't contain options that were added later.
-        values["source"] = _source_values(_SOURCES[kind].model_validate(values["source"]))
-    return Entry(kind, names, values, row.id)
-
-
 def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
     for share, entry in declared.items():
         yield Entry("share", (share,), _share_values(entry))
@@ -156,7 +107,7 @@ def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
 
 def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Entry]:
     for recipient, entry in declared.items():
-        values = entry.model_dump(include=set(_COLUMNS["recipient"]))
+        values = entry.model_dump(include=set(COLUMNS["recipient"]))
         values |= {"allow_from": list(entry.allow_from), "limits": entry.limits.stored()}
         yield Entry("recipient", (recipient,), values)
         for share in entry.shares:
@@ -165,15 +116,16 @@ def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Ent
 
 def _share_values(entry: ShareEntry) -> dict[str, Any]:
     values = entry.model_dump(include={"display_name", "comment", "properties", "tags"})
-    return values | {"source": _source_values(entry.source) if entry.source else None}
+    return values | {"source": source_values(entry.source) if entry.source else None}
 
 
 def _schema_values(entry: SchemaEntry) -> dict[str, Any]:
-    source = _source_values(entry.source) if entry.source else None
+    source = source_values(entry.source) if entry.source else None
     return {"comment": entry.comment, "source": source, "tags": entry.tags}
 
 
-def _source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, Any]:
+def source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, Any]:
+    """The values of the column `source`, also those that have their defaults."""
     values = entry.model_dump(by_alias=True, mode="json")
     return {name: values.pop(name) for name in _SOURCE if name in values} | values
 

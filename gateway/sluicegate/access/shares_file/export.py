@@ -96,6 +96,15 @@ class StoredShares:
             raise NotFound(f"there is no share '{name}'{nearest(name, known)}")
         return found
 
+    def recipient(self, name: str) -> Entry | None:
+        """The recipient of a name, in any case, or `None`."""
+        return self._entries.get(("recipient", (name_key(name),)))
+
+    def recipient_content(self, recipient: Entry) -> dict[str, Any]:
+        """A recipient as in a shares file, with all of its grants."""
+        names = [grant.names[1] for grant in self.within("grant", recipient.key[1])]
+        return ({"shares": names} if names else {}) | _options(recipient)
+
     def recipients_of(self, share: Entry) -> list[str]:
         """The names of the recipients that are granted a share, sorted."""
         return [grant.names[0] for grant in self._grants_of.get(share.key[1][0], [])]
@@ -156,8 +165,7 @@ class StoredShares:
         for recipient in self.within("recipient"):
             grants = self.within("grant", recipient.key[1])
             if shares is None or any(grant.key[1][1] in shares for grant in grants):
-                names = [grant.names[1] for grant in grants]
-                yield recipient.names[0], ({"shares": names} if names else {}) | _options(recipient)
+                yield recipient.names[0], self.recipient_content(recipient)
 
 
 def yaml_text(content: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from sluicegate.access.shares_file.models import Declaration
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.conditions import PreconditionFailed, entity_tag
+from sluicegate.admin.editing.changes import in_thread
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
@@ -76,7 +77,7 @@ class ApplyResource:
         query = call.query(*_OPTIONS)
         dry_run, prune, check = (boolean(name, query.get(name)) for name in _OPTIONS)
         match = call.conditions.match
-        file = self._editor.check_file(await call.json(Declaration))
+        file = await call.parsed(self._editor.check_file)
         # First, because a failure must not hide that changes were made.
         warnings = await self._warnings(file) if check else []
 
@@ -92,19 +93,7 @@ class ApplyResource:
         )
         if call.admin.shares is not None:  # other shares and recipients are none of its business
             difference = replace(difference, untouched=())
-        answer = {
-            "applied": not dry_run,
-            "changes": list(describe(difference)),
-            "untouched": [
-                {"kind": each.kind, "name": list(each.names)} for each in difference.untouched
-            ],
-            "warnings": warnings,
-            "removals": difference.removals,
-            "text": list(render(difference)),
-        }
-        response = answered(answer)
-        response.headers["ETag"] = _tag(difference)
-        return response
+        return await in_thread(lambda: _answer(difference, warnings, applied=not dry_run))
 
     async def _warnings(self, file: SharesFile) -> list[dict[str, Any]]:
         try:
@@ -127,6 +116,20 @@ class ApplyResource:
             on_progress=self._services.on_progress,
         )
         return [asdict(each) for each in problems]
+
+
+def _answer(difference: Difference, warnings: list[dict[str, Any]], *, applied: bool) -> Response:
+    answer = {
+        "applied": applied,
+        "changes": list(describe(difference)),
+        "untouched": [{"kind": each.kind, "name": list(each.names)} for each in difference.untouched],
+        "warnings": warnings,
+        "removals": difference.removals,
+        "text": list(render(difference)),
+    }
+    response = answered(answer)
+    response.headers["ETag"] = _tag(difference)
+    return response
 
 
 def _tag(difference: Difference) -> str:

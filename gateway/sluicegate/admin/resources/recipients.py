@@ -6,9 +6,10 @@ from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import RecipientEntry
 from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
+from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, with_kept, without_name
+from sluicegate.admin.places import Content, RecipientPlace, with_kept, without_name
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner

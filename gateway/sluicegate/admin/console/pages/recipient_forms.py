@@ -8,7 +8,8 @@ from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.places import Content, GrantPlace, RecipientPlace
+from sluicegate.admin.editing.grants import GrantPlace
+from sluicegate.admin.places import Content, RecipientPlace
 from sluicegate.api.errors import InvalidRequest
 
 _ONE = "/recipients/{recipient}"

@@ -12,7 +12,7 @@ from sluicegate.admin.console.inspector import Inspector
 from sluicegate.admin.console.pages.tree import schema_nodes, share_nodes
 from sluicegate.admin.console.paging import listing
 from sluicegate.admin.console.sections import section
-from sluicegate.admin.places import GrantPlace
+from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
 

@@ -6,11 +6,18 @@ from copy import deepcopy
 from typing import Any
 
 from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.access.shares_file.stored import Part, joined, recipient_part, share_part
 from sluicegate.admin.console.wizard.draft import Draft
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, SharePlace, same_name
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
+
+
+def part_of(draft: Draft) -> Part:
+    """What the changes of a draft depend on."""
+    names = [*draft.recipients, *filter(None, [draft.new_recipient])]
+    return joined(share_part(draft.share, draft.schema, draft.name), recipient_part(names))
 
 
 def declare(draft: Draft, admin: Admin, stored: StoredShares) -> Content:

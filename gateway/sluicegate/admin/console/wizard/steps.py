@@ -14,7 +14,7 @@ from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.sessions.forms import Form
 from sluicegate.admin.console.wizard.choosing import PATH
-from sluicegate.admin.console.wizard.declared import declare
+from sluicegate.admin.console.wizard.declared import declare, part_of
 from sluicegate.admin.console.wizard.draft import (
     GENERAL,
     Draft,
@@ -87,7 +87,10 @@ class SharingSteps:
         confirmed = call.form.text("confirmed") if step == "apply" else None
         try:
             proposal = await self._admin.editor.merge(
-                call.admin, lambda stored: declare(draft, call.admin, stored), confirmed=confirmed
+                call.admin,
+                part_of(draft),
+                lambda stored: declare(draft, call.admin, stored),
+                confirmed=confirmed,
             )
         except InvalidRequest as error:
             return await self._options(call, draft, {GENERAL: error.message})

@@ -1,0 +1,1 @@
+"""How changes of single resources and of shares files are computed and made."""

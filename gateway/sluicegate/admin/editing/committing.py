@@ -1,0 +1,107 @@
+"""Computes changes without the lock of writers, and makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from sluicegate.access.shares_file.apply import ending_access, write_changes
+from sluicegate.access.shares_file.diff import Difference
+from sluicegate.access.shares_file.entries import Entries
+from sluicegate.admin.places import Content
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.engine import read_revision
+from sluicegate.database.names import name_key
+
+# Times that changes are computed again because others wrote, before they are computed with the lock.
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Changes that were computed in a transaction.
+
+    Attributes:
+        entries: The stored entries that they depend on.
+        before: The resource before the changes, or `None`. A grant has the same content after them.
+        content: The resource after the changes, once they are made.
+    """
+
+    entries: Entries
+    difference: Difference
+    before: Content | None = None
+    content: Content | None = None
+
+
+class Committer:
+    """Makes changes of shares, recipients and grants.
+
+    Args:
+        store: The open database.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(self, store: Store, now: Callable[[], int]) -> None:
+        self._store = store
+        self._now = now
+
+    async def prepared(
+        self,
+        connection: AsyncConnection,
+        entries: Entries,
+        visible: Entries,
+        difference: Difference,
+        before: Content | None = None,
+    ) -> Prepared:
+        """Changes with the access that ends.
+
+        Args:
+            connection: A transaction.
+            entries: The stored entries that they depend on.
+            visible: Those that the administrator can see. Nothing is said about other recipients.
+            difference: The changes.
+            before: The resource before the changes.
+        """
+        found = await ending_access(connection, entries, difference, self._now())
+        known = [str(each) for each in found if ("recipient", (name_key(each.recipient),)) in visible]
+        return Prepared(entries, replace(difference, ending=tuple(known)), before)
+
+    async def commit(
+        self,
+        prepare: Callable[[AsyncConnection], Awaitable[Prepared]],
+        read: Callable[[AsyncConnection], Awaitable[Content | None]] | None = None,
+    ) -> Prepared:
+        """Compute changes, and make them if nothing was written in the meantime.
+
+        Others that write, on SQLite also audit records of requests, wait only for the statements.
+
+        Args:
+            prepare: Computes the changes, and is called again if something was written.
+            read: Returns what was changed, for the response.
+        """
+        for _ in range(_ATTEMPTS):
+            async with self._store.read() as connection:
+                revision = await read_revision(connection)
+                prepared = await prepare(connection)
+            if not prepared.difference.changes:
+                return prepared
+            async with self._store.write() as connection:
+                if await read_revision(connection) == revision + 1:  # this transaction is the next one
+                    return await self._write(connection, prepared, read)
+                await connection.rollback()
+        async with self._store.write() as connection:
+            prepared = await prepare(connection)
+            if prepared.difference.changes:
+                return await self._write(connection, prepared, read)
+            await connection.rollback()
+            return prepared
+
+    async def _write(
+        self,
+        connection: AsyncConnection,
+        prepared: Prepared,
+        read: Callable[[AsyncConnection], Awaitable[Content | None]] | None,
+    ) -> Prepared:
+        await write_changes(connection, prepared.entries, prepared.difference, self._now())
+        return prepared if read is None else replace(prepared, content=await read(connection))
