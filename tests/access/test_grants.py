@@ -134,6 +134,43 @@ async def test_a_warm_read_asks_the_database_nothing(
     assert statements == []
 
 
+_READ = ("schemas", "shared_tables")
+
+
+async def test_a_table_is_looked_up_without_its_schema(
+    store: Store, apply: Apply, recipients: Recipients
+) -> None:
+    await apply(DECLARED)
+    grants, acme = Grants(store, clock=Clock()), await _principal(recipients, "acme")
+    with _counted_statements() as statements:
+        schema = await grants.schema(acme, "sales", "EU")
+        table = await grants.table(schema, "ORDERS")
+    assert table is not None
+    plain = [each.replace('"', "") for each in statements]  # the databases quote differently
+    assert [f"{name}.key = " in each for name in _READ for each in plain if f"FROM {name}" in each] == [
+        True,
+        True,
+    ]
+    assert await grants.table(schema, "absent") is None
+    with _counted_statements() as statements:
+        assert await grants.table(schema, "orders") == table
+        assert await grants.table(schema, "ABSENT") is None
+    assert statements == []
+
+
+async def test_a_table_of_a_cached_listing_is_not_read_again(
+    store: Store, apply: Apply, recipients: Recipients
+) -> None:
+    await apply(DECLARED)
+    grants, acme = Grants(store, clock=Clock()), await _principal(recipients, "acme")
+    [eu, _] = await grants.schemas(acme, "sales")
+    tables = await grants.tables(eu)
+    with _counted_statements() as statements:
+        assert [await grants.table(eu, table.name) for table in tables] == tables
+        assert await grants.schema(acme, "sales", "eu") == eu
+    assert statements == []
+
+
 async def test_another_processs_write_is_seen_after_the_maximal_age(
     store: Store, database_url: str, apply: Apply, recipients: Recipients
 ) -> None:

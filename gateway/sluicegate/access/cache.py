@@ -136,6 +136,15 @@ class CachedReads(Generic[_Key, _Value]):
             found = self._entries.get(key)
             return found if found is not None else await self._load(key, load)
 
+    async def cached(self, key: _Key) -> _Value | None:
+        """Return the cached value, or `None`.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        await self._freshness.ensure()
+        return self._entries.get(key)
+
     async def _load(
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
     ) -> _Value | None:

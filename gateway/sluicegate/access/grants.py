@@ -86,10 +86,10 @@ class Grants:
         self._imported = CachedReads[str, tuple[bool]](freshness, 1)
         self._clients = CachedReads[str, CredentialRecord](freshness, _CREDENTIALS)
         self._recipients = CachedReads[str, RecipientRecord](freshness, _CREDENTIALS)
-        self._shares = CachedReads[str, _Listing[Share]](freshness, _ROWS, _weight)
-        self._schemas = CachedReads[str, _Listing[Schema]](freshness, _ROWS, _weight)
-        self._tables = CachedReads[str, _Listing[SharedTable]](freshness, _ROWS, _weight)
-        self._assets = CachedReads[str, _Listing[SharedAsset]](freshness, _ROWS, _weight)
+        self._shares = _Cached[Share](freshness)
+        self._schemas = _Cached[Schema](freshness)
+        self._tables = _Cached[SharedTable](freshness)
+        self._assets = _Cached[SharedAsset](freshness)
 
     async def token(self, digest: bytes) -> CredentialRecord | None:
         """The bearer token with this SHA-256, whether or not it is still valid."""
@@ -149,7 +149,9 @@ class Grants:
         Raises:
             NotFound: The share does not declare the schema.
         """
-        schema = (await self._schemas_of(share)).by_key.get(name_key(name))
+        schema = await self._schemas.one(
+            share.id, name, lambda reader: load_schemas(reader, share, name)
+        )
         if schema is None:
             raise NotFound(f"there is no schema {name!r} in the share {share.name!r}")
         return schema
@@ -160,7 +162,7 @@ class Grants:
 
     async def table(self, schema: Schema, name: str) -> SharedTable | None:
         """A table that a schema declares individually, by name; `None` if it doesn't."""
-        return (await self._tables_of(schema)).by_key.get(name_key(name))
+        return await self._tables.one(schema.id, name, lambda reader: load_tables(reader, schema, name))
 
     async def assets(self, schema: Schema, kind: AssetKind) -> Sequence[SharedAsset]:
         """The assets of a kind that a schema declares, sorted by casefolded name."""
@@ -168,7 +170,9 @@ class Grants:
 
     async def asset(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:
         """An asset that a schema declares, by kind and name; `None` if it doesn't."""
-        return (await self._assets_of(schema, kind)).by_key.get(name_key(name))
+        return await self._assets.one(
+            f"{kind} {schema.id}", name, lambda reader: load_assets(reader, schema, kind, name)
+        )
 
     async def preload(self) -> None:
         """Read names that do not exist, so that the statements for real ones are compiled."""
@@ -176,35 +180,65 @@ class Grants:
         share = Share("", "")
         await self.token(b"")
         await self._granted(nobody)
+        schema = Schema("", share, "")
         await self._schemas_of(share)
-        await self._tables_of(Schema("", share, ""))
+        await self._tables_of(schema)
+        await self._schemas.one("", "", lambda reader: load_schemas(reader, share, ""))
+        await self._tables.one("", "", lambda reader: load_tables(reader, schema, ""))
 
     async def _granted(self, principal: Principal) -> _Listing[Share]:
         recipient = principal.id
-        return await _listed(self._shares, recipient, lambda reader: load_shares(reader, recipient))
+        return await self._shares.all(recipient, lambda reader: load_shares(reader, recipient))
 
     async def _schemas_of(self, share: Share) -> _Listing[Schema]:
-        return await _listed(self._schemas, share.id, lambda reader: load_schemas(reader, share))
+        return await self._schemas.all(share.id, lambda reader: load_schemas(reader, share))
 
     async def _tables_of(self, schema: Schema) -> _Listing[SharedTable]:
-        return await _listed(self._tables, schema.id, lambda reader: load_tables(reader, schema))
+        return await self._tables.all(schema.id, lambda reader: load_tables(reader, schema))
 
     async def _assets_of(self, schema: Schema, kind: AssetKind) -> _Listing[SharedAsset]:
         key = f"{kind} {schema.id}"
-        return await _listed(self._assets, key, lambda reader: load_assets(reader, schema, kind))
+        return await self._assets.all(key, lambda reader: load_assets(reader, schema, kind))
 
 
-async def _listed(
-    cached: CachedReads[str, _Listing[_Noun]],
-    key: str,
-    load: Callable[[AsyncConnection], Awaitable[Sequence[_Noun]]],
-) -> _Listing[_Noun]:
-    async def listing(connection: AsyncConnection) -> _Listing[_Noun]:
-        nouns = await load(connection)
-        return _Listing(nouns, {name_key(noun.name): noun for noun in nouns})
+class _Cached(Generic[_Noun]):
+    """Cached listings, and single members of those that are not cached.
 
-    found = await cached.get(key, listing)
-    return found or _Listing((), {})
+    Args:
+        freshness: Determines whether cached values are current.
+    """
+
+    def __init__(self, freshness: Freshness) -> None:
+        self._listings = CachedReads[str, _Listing[_Noun]](freshness, _ROWS, _weight)
+        self._members = CachedReads[tuple[str, str], tuple[_Noun, ...]](freshness, _ROWS)
+
+    async def all(
+        self, key: str, load: Callable[[AsyncConnection], Awaitable[Sequence[_Noun]]]
+    ) -> _Listing[_Noun]:
+        """The listing of a key."""
+
+        async def listing(connection: AsyncConnection) -> _Listing[_Noun]:
+            nouns = await load(connection)
+            return _Listing(nouns, {name_key(noun.name): noun for noun in nouns})
+
+        return await self._listings.get(key, listing) or _Listing((), {})
+
+    async def one(
+        self, key: str, name: str, load: Callable[[AsyncConnection], Awaitable[Sequence[_Noun]]]
+    ) -> _Noun | None:
+        """The member of a listing with a name, in any case. The others are not loaded.
+
+        That there is no such member is cached, too.
+        """
+        known = await self._listings.cached(key)
+        if known is not None:
+            return known.by_key.get(name_key(name))
+
+        async def members(connection: AsyncConnection) -> tuple[_Noun, ...]:
+            return tuple(await load(connection))
+
+        found = await self._members.get((key, name_key(name)), members)
+        return found[0] if found else None
 
 
 def _weight(listing: _Listing[_Noun]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, exists, select
+from sqlalchemy import ColumnElement, Row, Table, exists, select
 
 from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.models import Schema, Share, SharedCatalogSource, SharedSchemaSource, SharedTable
@@ -138,9 +138,12 @@ def share_of(row: Row[Any]) -> Share:
     )
 
 
-async def load_schemas(connection: AsyncConnection, share: Share) -> list[Schema]:
-    """Return the schemas of a share."""
-    found = await connection.execute(select(schemas).where(schemas.c.share_id == share.id))
+async def load_schemas(
+    connection: AsyncConnection, share: Share, name: str | None = None
+) -> list[Schema]:
+    """Return the schemas of a share, or only the one with a name, regardless of case."""
+    query = select(schemas).where(schemas.c.share_id == share.id, *_named(schemas, name))
+    found = await connection.execute(query)
     return [
         Schema(
             row.id,
@@ -154,11 +157,12 @@ async def load_schemas(connection: AsyncConnection, share: Share) -> list[Schema
     ]
 
 
-async def load_tables(connection: AsyncConnection, schema: Schema) -> list[SharedTable]:
-    """Return the tables that a schema declares individually."""
-    found = await connection.execute(
-        select(shared_tables).where(shared_tables.c.schema_id == schema.id)
-    )
+async def load_tables(
+    connection: AsyncConnection, schema: Schema, name: str | None = None
+) -> list[SharedTable]:
+    """Return the tables that a schema declares individually, or only the one with a name."""
+    mine = shared_tables.c.schema_id == schema.id
+    found = await connection.execute(select(shared_tables).where(mine, *_named(shared_tables, name)))
     inherited = inherited_tags(schema)
     return [
         SharedTable(
@@ -183,11 +187,11 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
 
 
 async def load_assets(
-    connection: AsyncConnection, schema: Schema, kind: AssetKind
+    connection: AsyncConnection, schema: Schema, kind: AssetKind, name: str | None = None
 ) -> list[SharedAsset]:
-    """Return the assets of a kind that a schema declares."""
+    """Return the assets of a kind that a schema declares, or only the one with a name."""
     mine = (shared_assets.c.schema_id == schema.id, shared_assets.c.kind == kind)
-    found = await connection.execute(select(shared_assets).where(*mine))
+    found = await connection.execute(select(shared_assets).where(*mine, *_named(shared_assets, name)))
     inherited = inherited_tags(schema)
     return [
         SharedAsset(
@@ -206,6 +210,10 @@ async def load_assets(
         )
         for row in _sorted(found)
     ]
+
+
+def _named(table: Table, name: str | None) -> tuple[ColumnElement[bool], ...]:
+    return () if name is None else (table.c.key == name_key(name),)
 
 
 def inherited_tags(schema: Schema) -> Mapping[str, str]:
