@@ -20,12 +20,14 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.large_yaml import Mark, Position, read_marked
 from sluicegate.config.model_keys import known_keys
 
 Location = tuple[str | int, ...]
-Position = tuple[int, int]
 _Model = TypeVar("_Model", bound=BaseModel)
 
+# Characters of a text that ruamel reads in a quarter of a second.
+_LARGE = 65_536
 _SHOWN_NAMES = 20
 # Of a request body, because each suggestion of a name takes time.
 _MOST_PROBLEMS = 20
@@ -44,12 +46,6 @@ _EXPECTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    key: Position
-    value: Position
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     """A YAML file, or a section of one: its data, and the position of each key and value.
 
@@ -61,7 +57,7 @@ class Document:
 
     path: Path
     data: Any = field(repr=False)
-    marks: Mapping[tuple[str, ...], _Mark] = field(repr=False)
+    marks: Mapping[tuple[str, ...], Mark] = field(repr=False)
     root: Location = ()
 
     def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
@@ -157,12 +153,14 @@ def parse_document(text: str, path: Path, *, duplicates: list[str] | None = None
     Raises:
         ConfigurationError: The text is not valid YAML, or contains a key twice.
     """
+    if len(text) >= _LARGE and (large := read_marked(text)) is not None:
+        return Document(path, large.data, large.marks)
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = duplicates is not None
     try:
         node = yaml.compose(text)
         if node is None:
-            return Document(path, {}, {(): _Mark((1, 1), (1, 1))})
+            return Document(path, {}, {(): Mark((1, 1), (1, 1))})
         marked = list(_walk(node, (), _position(node), ()))
         marks = dict(reversed(marked))  # of a key that occurs twice, the first counts
         if duplicates is not None:
@@ -284,10 +282,10 @@ def _position(node: Node) -> Position:
 
 def _walk(
     node: Node, location: tuple[str, ...], key: Position, around: tuple[int, ...]
-) -> Iterator[tuple[tuple[str, ...], _Mark]]:
+) -> Iterator[tuple[tuple[str, ...], Mark]]:
     if id(node) in around:
         raise ConstructorError(problem="an alias contains itself", problem_mark=node.start_mark)
-    yield location, _Mark(key, _position(node))
+    yield location, Mark(key, _position(node))
     inner = (*around, id(node))
     if isinstance(node, MappingNode):
         for name, value in node.value:
