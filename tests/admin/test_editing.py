@@ -44,18 +44,47 @@ async def test_a_change_of_a_table_does_not_depend_on_its_neighbors(site: Site) 
 async def test_no_request_reads_the_neighbors(site: Site, method: str, path: str, body: Any) -> None:
     tables = {f"t{number}": OTHER for number in range(50)}
     assert (await site.ask("PUT", SCHEMA, {"tables": tables})).status == 200
+    assert await _most_rows(site, method, path, body) <= 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/shares",
+        "/shares/sales/grants",
+        "/recipients",
+        "/access",
+        "/limits",
+    ],
+)
+async def test_a_page_of_a_list_reads_no_other_pages(site: Site, path: str) -> None:
+    names = [f"n{number}" for number in range(40)]
+    content = {
+        "shares": {name: {} for name in names},
+        "recipients": {name: {"shares": ["sales", name]} for name in names},
+    }
+    assert (await site.ask("POST", "/apply", content)).status == 200
+    assert await _most_rows(site, "GET", f"{path}?maxResults=2") <= 2 * 3
+
+
+async def _most_rows(site: Site, method: str, path: str, body: Any = None) -> int:
+    """The rows that one of the statements of a request has read, at most."""
+    await site.token("owner")
     read: list[int] = []
     async with site.gateway.store.read() as connection:
         engine = connection.sync_engine
 
     def count(_connection: Any, cursor: Any, *_: object) -> None:
-        read.append(len(getattr(cursor, "_rows", ())))
+        read.append(len(cursor._rows))  # what the driver has fetched
 
     event.listen(engine, "after_cursor_execute", count)
-    answer = await site.ask(method, path, body)
-    event.remove(engine, "after_cursor_execute", count)
+    try:
+        answer = await site.ask(method, path, body)
+    finally:
+        event.remove(engine, "after_cursor_execute", count)
     assert answer.status < 300, answer.body
-    assert 0 < max(read) <= 3
+    assert max(read) > 0
+    return max(read)
 
 
 async def test_an_id_of_a_table_in_another_share_is_refused(site: Site) -> None:

@@ -32,6 +32,7 @@ from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.contents import SharedContents
+from sluicegate.admin.services.listings import Listings
 from sluicegate.admin.services.schedules import Schedules
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
@@ -78,16 +79,16 @@ class AdminApi:
         pages, editor = self.pages, self.editor
         return [
             *ApplyResource(editor, services).routes(),
-            *SharesResource(editor, pages).routes(),
-            *StoredResource(editor).routes(),
-            *RecipientsResource(editor, pages).routes(),
+            *SharesResource(editor, self.listings, pages).routes(),
+            *StoredResource(editor, self.listings).routes(),
+            *RecipientsResource(editor, self.listings, pages).routes(),
             *AccessResource(self.recipient_access, services, settings, pages).routes(),
             *CredentialsResource(self.recipient_access, settings.public_url).routes(),
-            *ExplainResource(editor, services).routes(),
+            *ExplainResource(self.recipient_access, self.listings, services).routes(),
             *CatalogsResource(self.browser, pages).routes(),
             *LedgerResource(store, pages).routes(),
             *UsageResource(self.usage).routes(),
-            *LimitsResource(editor, store, settings, pages).routes(),
+            *LimitsResource(store, settings, pages).routes(),
             *AuditResource(settings, self._keys, store, pages).routes(),
             *TasksResource(self.tasks, services, pages).routes(),
             *SchedulesResource(self.schedules, pages).routes(),
@@ -123,6 +124,11 @@ class AdminApi:
     def editor(self) -> Editor:
         """Reads and changes shares, recipients and grants."""
         return Editor(self._services.store, self._settings.catalogs)
+
+    @cached_property
+    def listings(self) -> Listings:
+        """Lists shares and recipients in parts."""
+        return Listings(self._services.store)
 
     @cached_property
     def recipient_access(self) -> RecipientAccess:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, and_
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.units import Duration
@@ -13,15 +15,27 @@ from sluicegate.access.activation.link import Link, NewLink
 from sluicegate.access.activation.links import ActivationLinks
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.details import RecipientDetails, recipient_details
-from sluicegate.access.recipients.service import Recipients, RecipientSummary
+from sluicegate.access.recipients.ending import ending
+from sluicegate.access.recipients.service import Recipients
+from sluicegate.access.recipients.summaries import (
+    ALL_RECIPIENTS,
+    RecipientSummary,
+    Selection,
+    ends,
+)
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import RecipientPlace
+from sluicegate.admin.services.content_queries import managed_recipients
 from sluicegate.audit.trail import note_changes, note_issued, note_resource
 from sluicegate.config.model import TokenLifetime
 from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
-from sluicegate.database.tables import CredentialKind
+from sluicegate.database.names import name_key
+from sluicegate.database.tables import CredentialKind, recipients
+
+# Names in one statement: SQLite limits the number of its parameters.
+_BATCH = 500
 
 
 class NewCredential(BaseModel):
@@ -77,10 +91,35 @@ class RecipientAccess:
             store, token_lifetime=settings.token_lifetime, rotation_grace=settings.rotation_grace
         )
 
-    async def summaries(self, admin: Admin) -> list[RecipientSummary]:
-        """The recipients that an administrator manages, sorted by casefolded name."""
-        found = await self._recipients.list()
-        return [each for each in found if admin.manages_recipient(each.shares)]
+    async def summaries(
+        self, admin: Admin, selection: Selection = ALL_RECIPIENTS
+    ) -> list[RecipientSummary]:
+        """The recipients that an administrator manages; by default all, sorted by casefolded name."""
+        return await self._recipients.list(_managed(admin, selection))
+
+    async def ending(self, admin: Admin, until: int) -> list[RecipientSummary]:
+        """Those whose last valid credential ends until a time, the first to end first."""
+        found = await self.summaries(admin, Selection(ends(epoch_ms(), until)))
+        return ending(found, until)
+
+    async def names(self, admin: Admin, selection: Selection) -> Sequence[str]:
+        """The names of recipients that an administrator manages, sorted."""
+        return await self._recipients.names(_managed(admin, selection))
+
+    async def managed_among(self, admin: Admin, names: Collection[str]) -> dict[str, str]:
+        """Those of some recipients that an administrator manages: names by casefolded names."""
+        found: dict[str, str] = {}
+        keys = sorted({name_key(name) for name in names})
+        for start in range(0, len(keys), _BATCH):
+            wanted = recipients.c.key.in_(keys[start : start + _BATCH])
+            known = await self.names(admin, Selection(wanted))
+            found |= {name_key(name): name for name in known}
+        return found
+
+    async def count(self, admin: Admin, *wheres: ColumnElement[bool]) -> list[int]:
+        """The numbers of recipients that an administrator manages and that fulfill conditions."""
+        mine = managed_recipients(admin)
+        return await self._recipients.count(*(and_(mine, where) for where in wheres))
 
     async def state(self, admin: Admin, recipient: str) -> RecipientState:
         """A recipient with its credentials, without secrets."""
@@ -157,6 +196,11 @@ class RecipientAccess:
         """The name of the recipient, which the administrator manages."""
         found = await self._editor.read(admin, RecipientPlace(recipient))
         return str(found["name"])
+
+
+def _managed(admin: Admin, selection: Selection) -> Selection:
+    where = managed_recipients(admin)
+    return replace(selection, where=where if selection.where is None else and_(where, selection.where))
 
 
 def _note_issued(made: NewLink | IssuedCredential) -> str:

@@ -10,6 +10,7 @@ from sluicegate.access.limits.daily_use import NOTHING, Amount
 from sluicegate.access.limits.models import RecipientLimits
 from sluicegate.access.limits.rows import load_use, load_use_of
 from sluicegate.access.recipients.rows import existing_recipient
+from sluicegate.access.recipients.summaries import Selection
 from sluicegate.config.sections.limits import RecipientLimitSettings
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import recipients
@@ -39,18 +40,19 @@ async def recipient_use(
 
 
 async def list_use(
-    connection: AsyncConnection, defaults: RecipientLimitSettings, day: int
+    connection: AsyncConnection, defaults: RecipientLimitSettings, day: int, selection: Selection
 ) -> list[RecipientUse]:
-    """The limits and the use of all recipients, sorted by casefolded name.
+    """The limits and the use of recipients, sorted by casefolded name.
 
     Args:
         connection: A transaction.
         defaults: The limits of recipients that have none in the shares file.
         day: Days since the epoch.
+        selection: Selects the recipients.
     """
-    use = await load_use(connection, day)
-    # The databases collate differently.
-    found = sorted(await connection.execute(select(recipients)), key=lambda row: str(row.key))
+    query = select(recipients).where(selection.condition).order_by(recipients.c.key)
+    rows = (await connection.execute(query.limit(selection.limit))).all()
+    use = await load_use(connection, day, subjects=[row.id for row in rows])
     return [
         RecipientUse(
             row.id,
@@ -58,5 +60,5 @@ async def list_use(
             RecipientLimits.of(defaults, row.limits or {}),
             use.get(row.id, NOTHING),
         )
-        for row in found
+        for row in rows
     ]

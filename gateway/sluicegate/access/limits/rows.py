@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select
@@ -26,7 +26,11 @@ async def load_limits(connection: AsyncConnection) -> dict[str, Mapping[str, Any
 
 
 async def load_use(
-    connection: AsyncConnection, day: int, seconds: float | None = None
+    connection: AsyncConnection,
+    day: int,
+    seconds: float | None = None,
+    *,
+    subjects: Collection[str] | None = None,
 ) -> dict[str, Amount]:
     """What recipients and addresses were offered on a day.
 
@@ -34,11 +38,14 @@ async def load_use(
         connection: A transaction.
         day: Days since the epoch.
         seconds: Only rows that may have been written in this time. `None` for all.
+        subjects: Only these recipients and addresses, at most as many as a page has. `None` for all.
     """
     columns = daily_usage.c
     query = select(columns.subject, columns.files, columns.bytes).where(columns.day == day)
     if seconds is not None:
         query = query.where(columns.written_at >= NOW - int((seconds + _COMMIT_SECONDS) * 1000))
+    if subjects is not None:
+        query = query.where(columns.subject.in_(subjects))
     rows = await connection.execute(query)
     return {row.subject: Amount(row.files, row.bytes) for row in rows}
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, update
 
 from sluicegate.access.recipients.secrets import digest, new_secret
 from sluicegate.database.async_engine import AsyncConnection
@@ -105,7 +104,7 @@ class Credentials:
         """Revoke all of a recipient's credentials, and return how many were valid."""
         ended = await connection.execute(
             update(tokens)
-            .where(tokens.c.recipient_id == recipient_id, self._is_valid())
+            .where(tokens.c.recipient_id == recipient_id, is_valid(self._now()))
             .values(revoked_at=self._now())
         )
         return ended.rowcount
@@ -116,24 +115,35 @@ class Credentials:
         """Revoke one credential of a recipient, and return whether it was valid."""
         mine = and_(tokens.c.recipient_id == recipient_id, tokens.c.id == credential_id)
         ended = await connection.execute(
-            update(tokens).where(mine, self._is_valid()).values(revoked_at=self._now())
+            update(tokens).where(mine, is_valid(self._now())).values(revoked_at=self._now())
         )
         return bool(ended.rowcount)
 
-    async def valid(self, connection: AsyncConnection) -> dict[str, ValidCredentials]:
-        """The valid credentials of each recipient, by its id."""
-        query = (
-            select(tokens.c.recipient_id, tokens.c.kind, func.count(), func.max(tokens.c.expires_at))
-            .where(self._is_valid())
-            .group_by(tokens.c.recipient_id, tokens.c.kind)
-            .order_by(tokens.c.kind)
-        )
-        found: dict[str, ValidCredentials] = {}
-        for recipient_id, kind, count, expires_at in await connection.execute(query):
-            known = found.get(recipient_id, ValidCredentials())
-            latest = max(expires_at, known.expires_at or 0)
-            found[recipient_id] = ValidCredentials(known.count + count, (*known.kinds, kind), latest)
-        return found
 
-    def _is_valid(self) -> Any:
-        return and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > self._now())
+def is_valid(now: int) -> ColumnElement[bool]:
+    """Whether a row of `tokens` is a valid credential."""
+    return and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > now)
+
+
+async def valid_credentials(
+    connection: AsyncConnection, now: int, recipients: Collection[str] | None = None
+) -> dict[str, ValidCredentials]:
+    """The valid credentials of recipients, by the recipients' ids.
+
+    Args:
+        connection: A transaction.
+        now: Epoch milliseconds.
+        recipients: Ids of the recipients; `None` for all.
+    """
+    query = (
+        select(tokens.c.recipient_id, tokens.c.kind, func.count(), func.max(tokens.c.expires_at))
+        .where(is_valid(now), true() if recipients is None else tokens.c.recipient_id.in_(recipients))
+        .group_by(tokens.c.recipient_id, tokens.c.kind)
+        .order_by(tokens.c.kind)
+    )
+    found: dict[str, ValidCredentials] = {}
+    for recipient_id, kind, count, expires_at in await connection.execute(query):
+        known = found.get(recipient_id, ValidCredentials())
+        latest = max(expires_at, known.expires_at or 0)
+        found[recipient_id] = ValidCredentials(known.count + count, (*known.kinds, kind), latest)
+    return found

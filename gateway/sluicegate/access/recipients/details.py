@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from sqlalchemy import Row, delete, func, select
+from sqlalchemy import delete, func, select
 
-from sluicegate.api.errors import NotFound
+from sluicegate.access.recipients.rows import existing_recipient
 from sluicegate.config.sections.authentication import OidcSettings
-from sluicegate.config.yaml import nearest
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import grants, ledger, recipients, shares, tokens
@@ -87,7 +86,7 @@ async def recipient_details(connection: AsyncConnection, name: str, now: int) ->
     Raises:
         NotFound: The recipient does not exist. The message suggests the most similar name.
     """
-    row = await _named(connection, name)
+    row = await existing_recipient(connection, name)
     last = select(func.max(ledger.c.given_at)).where(ledger.c.recipient_id == row.id)
     return RecipientDetails(
         id=row.id,
@@ -127,15 +126,6 @@ def oidc_identities(issuers: Iterable[OidcSettings], name: str) -> list[OidcIden
             values = [value for value, to in mapped if name_key(to) == name_key(name)]
         if values:
             found.append(OidcIdentity(issuer.issuer, issuer.claim, tuple(values)))
-    return found
-
-
-async def _named(connection: AsyncConnection, name: str) -> Row[Any]:
-    query = select(recipients).where(recipients.c.key == name_key(name))
-    found = (await connection.execute(query)).one_or_none()
-    if found is None:
-        known = await connection.execute(select(recipients.c.name).order_by(recipients.c.key))
-        raise NotFound(f"there is no recipient '{name}'{nearest(name, known.scalars().all())}")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import and_, func, select, update
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.recipients.service import RecipientSummary
+from sluicegate.access.recipients.summaries import RecipientSummary
 from sluicegate.database import Store
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import recipients, tokens

@@ -13,6 +13,7 @@ from sluicegate.config.yaml import nearest
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import check_name, name_key
+from sluicegate.database.statements.similar_names import similar_names
 from sluicegate.database.tables import recipients
 
 
@@ -70,8 +71,7 @@ async def existing_recipient(connection: AsyncConnection, name: str) -> Row[Any]
     """
     recipient = await _find(connection, name)
     if recipient is None:
-        query = select(recipients.c.name).order_by(recipients.c.key)
-        known = (await connection.execute(query)).scalars().all()
+        known = await similar_names(connection, recipients, name)
         raise NotFound(f"there is no recipient '{name}'{nearest(name, known)}")
     return recipient
 

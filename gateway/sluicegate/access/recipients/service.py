@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import Row, select
+from sqlalchemy import ColumnElement
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.recipients.credentials import (
-    Credentials,
-    IssuedCredential,
-    ValidCredentials,
-)
+from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
 from sluicegate.access.recipients.issuers import check_issuer
 from sluicegate.access.recipients.rows import (
     check_lifetime,
@@ -22,34 +16,18 @@ from sluicegate.access.recipients.rows import (
     set_revoked,
     withdraw_links,
 )
+from sluicegate.access.recipients.summaries import (
+    ALL_RECIPIENTS,
+    RecipientSummary,
+    Selection,
+    count_recipients,
+    read_summaries,
+    recipient_names,
+)
 from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database import Store
-from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.tables import CredentialKind, grants, recipients, shares
-
-
-@dataclass(frozen=True, slots=True)
-class RecipientSummary:
-    """A recipient, for lists.
-
-    Attributes:
-        revoked_at: Time of its revocation, epoch milliseconds.
-        tokens: Number of tokens and OAuth clients that are currently valid.
-        kinds: The kinds of these: `bearer`, `oauth`.
-        expires_at: Time at which the last of them expires, epoch milliseconds.
-    """
-
-    id: str
-    name: str
-    comment: str | None
-    shares: tuple[str, ...]
-    allow_from: tuple[str, ...]
-    created_at: int
-    revoked_at: int | None
-    tokens: int
-    kinds: tuple[str, ...]
-    expires_at: int | None
+from sluicegate.database.tables import CredentialKind
 
 
 class Recipients:
@@ -179,40 +157,17 @@ class Recipients:
             recipient = await existing_recipient(connection, name)
             await set_revoked(connection, recipient.id, None)
 
-    async def list(self) -> list[RecipientSummary]:
-        """All recipients, sorted by casefolded name."""
+    async def names(self, selection: Selection) -> Sequence[str]:
+        """The names of recipients."""
         async with self._store.read() as connection:
-            found = (await connection.execute(select(recipients))).all()
-            granted = await _shares_by_recipient(connection)
-            valid = await self._credentials.valid(connection)
-        return [
-            _summary(row, granted.get(row.id, []), valid.get(row.id, ValidCredentials()))
-            for row in sorted(found, key=lambda row: row.key)
-        ]
+            return await recipient_names(connection, selection)
 
+    async def count(self, *wheres: ColumnElement[bool]) -> list[int]:
+        """The numbers of recipients that fulfill conditions."""
+        async with self._store.read() as connection:
+            return [await count_recipients(connection, Selection(where)) for where in wheres]
 
-def _summary(row: Row[Any], granted: list[str], valid: ValidCredentials) -> RecipientSummary:
-    return RecipientSummary(
-        id=row.id,
-        name=row.name,
-        comment=row.comment,
-        shares=tuple(granted),
-        allow_from=tuple(row.allow_from),
-        created_at=row.created_at,
-        revoked_at=row.revoked_at,
-        tokens=valid.count,
-        kinds=valid.kinds,
-        expires_at=valid.expires_at,
-    )
-
-
-async def _shares_by_recipient(connection: AsyncConnection) -> dict[str, list[str]]:
-    query = (
-        select(grants.c.recipient_id, shares.c.name)
-        .join(shares, shares.c.id == grants.c.share_id)
-        .order_by(shares.c.key)
-    )
-    found: dict[str, list[str]] = {}
-    for recipient_id, share in await connection.execute(query):
-        found.setdefault(recipient_id, []).append(share)
-    return found
+    async def list(self, selection: Selection = ALL_RECIPIENTS) -> list[RecipientSummary]:
+        """Recipients, by default all, sorted by casefolded name."""
+        async with self._store.read() as connection:
+            return await read_summaries(connection, selection, self._now())

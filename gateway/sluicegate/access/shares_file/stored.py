@@ -82,6 +82,13 @@ def recipient_part(names: Collection[str]) -> Part:
     }
 
 
+def readers_part(names: Collection[str]) -> Part:
+    """The recipients that are granted some shares, with all of their grants."""
+    granted = select(shares.c.id).where(share_rows(names)[shares])
+    mine = select(grants.c.recipient_id).where(grants.c.share_id.in_(granted))
+    return {recipients: recipients.c.id.in_(mine), grants: grants.c.recipient_id.in_(mine)}
+
+
 def joined(*parts: Part) -> Part:
     """What is in any of the parts."""
     return {

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from sluicegate.admin.console.call import ConsoleCall
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,10 @@ class PagedList(Generic[T]):
     total: int
     previous: str | None
     next: str | None
+
+    def of(self, items: Sequence[U]) -> PagedList[U]:
+        """The same page with the items at its positions."""
+        return PagedList(items, self.number, self.count, self.total, self.previous, self.next)
 
 
 def listing(call: ConsoleCall, items: Sequence[T], size: int, *names: str) -> PagedList[T]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -12,18 +13,18 @@ from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import parse_duration
 from sluicegate.access.activation.link import Link
 from sluicegate.access.recipients.details import oidc_identities
-from sluicegate.access.recipients.ending import ending
-from sluicegate.access.recipients.service import RecipientSummary
+from sluicegate.access.recipients.summaries import RecipientSummary, Selection
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
+from sluicegate.admin.identity import Admin
 from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.api import Principal, UnsupportedOperation
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.audit.trail import note_changes
 from sluicegate.config import Settings
 from sluicegate.database.names import name_key
-from sluicegate.protocols.common.pagination import page
+from sluicegate.protocols.common.pagination import page, read_page
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.telemetry.redaction import redact
 from sluicegate.vending.sessions import SessionsOutcome
@@ -92,13 +93,16 @@ class AccessResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        within = call.query("ending").get("ending")
-        mine = await self._access.summaries(call.admin)
-        key = _by_name
-        if within is not None:
-            mine, key = ending(mine, epoch_ms() + _seconds(within) * 1000), _by_end
-        shown = page(mine, key, call.page("ending"), self._pages)
+        within, request = call.query("ending").get("ending"), call.page("ending")
+        if within is None:
+            shown = await read_page(partial(self._part, call.admin), _by_name, request, self._pages)
+        else:
+            found = await self._access.ending(call.admin, epoch_ms() + _seconds(within) * 1000)
+            shown = page(found, _by_end, request, self._pages)
         return answered(shown.shown(lambda each: _with_times(asdict(each))))
+
+    async def _part(self, admin: Admin, after: str | None, count: int) -> list[RecipientSummary]:
+        return await self._access.summaries(admin, Selection(after=after, limit=count))
 
     async def _show(self, call: AdminCall) -> Response:
         state = await self._access.state(call.admin, call.name("recipient"))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from starlette.responses import Response
 
 from sluicegate.admin.call import AdminCall, answered
-from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
-from sluicegate.admin.places import RecipientPlace, SharePlace
+from sluicegate.admin.recipient_access import RecipientAccess
+from sluicegate.admin.services.listings import Listings
 from sluicegate.api import ASSET_KINDS
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest
@@ -35,12 +35,14 @@ class ExplainResource:
     """Serves explanations. They issue nothing.
 
     Args:
-        editor: Reads recipients.
+        access: Reads recipients.
+        listings: Finds shares.
         services: The services that explain.
     """
 
-    def __init__(self, editor: Editor, services: AdminServices) -> None:
-        self._editor = editor
+    def __init__(self, access: RecipientAccess, listings: Listings, services: AdminServices) -> None:
+        self._access = access
+        self._listings = listings
         self._services = services
 
     def routes(self) -> list[AdminRoute]:
@@ -87,8 +89,8 @@ class ExplainResource:
         actions: tuple[Action, ...] = get_args(Action)
         recipient = call.name("recipient")
         if call.admin.shares is not None:
-            await self._editor.read(call.admin, SharePlace((path.share,)))
-            await self._editor.read(call.admin, RecipientPlace(recipient))
+            await self._listings.share(call.admin, path.share)
+            await self._access.managed(call.admin, recipient)
         explainer, _ = await self._services.explanations()
         found = await explainer.explain(
             recipient,
@@ -108,7 +110,7 @@ class ExplainResource:
         query = call.query("kind", "offline")
         path = AssetPath(*(call.name(part) for part in ("share", "schema", "table")))
         if call.admin.shares is not None:
-            await self._editor.read(call.admin, SharePlace((path.share,)))
+            await self._listings.share(call.admin, path.share)
         offline = boolean("offline", query.get("offline"))
         _, who_can = await self._services.explanations()
         found = await who_can.readers(path, kind=_kind(query.get("kind")), offline=offline)
@@ -119,8 +121,8 @@ class ExplainResource:
         """The readers. Of recipients that also read shares of others, only the names are shown."""
         if call.admin.shares is None:
             return list(readers)
-        stored = await self._editor.stored(call.admin)
-        managed = {recipient.key[1][0] for recipient in stored.within("recipient")}
+        names = [each.recipient for each in readers]
+        managed = await self._access.managed_among(call.admin, names)
         return [
             each
             if name_key(each.recipient) in managed

@@ -8,14 +8,15 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate.access.limits.listing import RecipientUse, list_use
+from sluicegate.access.recipients.summaries import Selection
 from sluicegate.admin.call import AdminCall, answered
-from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.services.content_queries import managed_recipients
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.database.names import name_key
-from sluicegate.protocols.common.pagination import page
+from sluicegate.protocols.common.pagination import read_page
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 _EPOCH = date(1970, 1, 1)
@@ -25,14 +26,12 @@ class LimitsResource:
     """Serves `/limits`.
 
     Args:
-        editor: Reads recipients.
         store: The open database.
         settings: The settings of the gateway, with the default limits.
         pages: Signs page tokens.
     """
 
-    def __init__(self, editor: Editor, store: Store, settings: Settings, pages: TokenSigner) -> None:
-        self._editor = editor
+    def __init__(self, store: Store, settings: Settings, pages: TokenSigner) -> None:
         self._store = store
         self._defaults = settings.limits.recipient
         self._concurrent = settings.server.max_requests_per_recipient
@@ -56,18 +55,15 @@ class LimitsResource:
 
     async def _list(self, call: AdminCall) -> Response:
         day = _day(call.query("day").get("day"))
-        async with self._store.read() as connection:
-            found = await list_use(connection, self._defaults, (day - _EPOCH).days)
-        mine = await self._managed(call, found)
-        shown = page(mine, lambda each: name_key(each.name), call.page("day"), self._pages)
-        return answered(shown.shown(lambda each: self._shown(each, day)))
 
-    async def _managed(self, call: AdminCall, found: list[RecipientUse]) -> list[RecipientUse]:
-        if call.admin.shares is None:
-            return found
-        stored = await self._editor.stored(call.admin)
-        managed = {recipient.key[1][0] for recipient in stored.within("recipient")}
-        return [each for each in found if name_key(each.name) in managed]
+        async def read(after: str | None, most: int) -> list[RecipientUse]:
+            selection = Selection(managed_recipients(call.admin), after=after, limit=most)
+            async with self._store.read() as connection:
+                return await list_use(connection, self._defaults, (day - _EPOCH).days, selection)
+
+        request = call.page("day")
+        shown = await read_page(read, lambda each: name_key(each.name), request, self._pages)
+        return answered(shown.shown(lambda each: self._shown(each, day)))
 
     def _shown(self, use: RecipientUse, day: date) -> dict[str, Any]:
         allowed, rate = use.limits, use.limits.rate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import RecipientEntry
@@ -10,8 +12,9 @@ from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import Content, RecipientPlace, with_kept, without_name
+from sluicegate.admin.services.listings import Listings
 from sluicegate.database.names import name_key
-from sluicegate.protocols.common.pagination import page
+from sluicegate.protocols.common.pagination import read_page
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 _PATH = "/recipients/{recipient}"
@@ -23,11 +26,13 @@ class RecipientsResource:
 
     Args:
         editor: Reads and changes them.
+        listings: Lists them.
         pages: Signs page tokens.
     """
 
-    def __init__(self, editor: Editor, pages: TokenSigner) -> None:
+    def __init__(self, editor: Editor, listings: Listings, pages: TokenSigner) -> None:
         self._editor = editor
+        self._listings = listings
         self._pages = pages
 
     def routes(self) -> list[AdminRoute]:
@@ -109,10 +114,8 @@ class RecipientsResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        stored = await self._editor.stored(call.admin)
-        recipients = stored.export(recipients=True).get("recipients", {})
-        mine = [{"name": name} | content for name, content in recipients.items()]
-        shown = page(mine, lambda each: name_key(each["name"]), call.page(), self._pages)
+        read = partial(self._listings.recipients, call.admin)
+        shown = await read_page(read, lambda each: name_key(each["name"]), call.page(), self._pages)
         return answered(shown.shown(lambda each: each))
 
     async def _get(self, call: AdminCall) -> Response:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -10,9 +13,10 @@ from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, repre
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import SharePlace, with_kept, without_name
-from sluicegate.admin.resources.stored import summary
+from sluicegate.admin.services.listings import Listings, ShareSummary
 from sluicegate.api.assets.models import ASSET_KINDS
-from sluicegate.protocols.common.pagination import page
+from sluicegate.database.names import name_key
+from sluicegate.protocols.common.pagination import read_page
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 _PATHS = {
@@ -30,11 +34,13 @@ class SharesResource:
 
     Args:
         editor: Reads and changes them.
+        listings: Lists them.
         pages: Signs page tokens.
     """
 
-    def __init__(self, editor: Editor, pages: TokenSigner) -> None:
+    def __init__(self, editor: Editor, listings: Listings, pages: TokenSigner) -> None:
         self._editor = editor
+        self._listings = listings
         self._pages = pages
 
     def routes(self) -> list[AdminRoute]:
@@ -102,17 +108,15 @@ class SharesResource:
         return found
 
     async def _list(self, call: AdminCall) -> Response:
-        stored = await self._editor.stored(call.admin)
-        shown = page(stored.shares, lambda share: share.key[1][0], call.page(), self._pages)
-        return answered(shown.shown(lambda share: summary(stored, share)))
+        read = partial(self._listings.shares, call.admin)
+        shown = await read_page(read, lambda each: each.share.key[1][0], call.page(), self._pages)
+        return answered(shown.shown(_summary))
 
     async def _grants(self, call: AdminCall) -> Response:
-        place = SharePlace((call.name("share"),))
-        share = await self._editor.read(call.admin, place)
-        stored = await self._editor.stored(call.admin)
-        recipients = stored.recipients_of(stored.find(share["name"]))
-        shown = page(recipients, str.casefold, call.page(), self._pages)
-        return answered(shown.shown(lambda each: {"recipient": each, "share": share["name"]}))
+        _, share = await self._listings.share(call.admin, call.name("share"))
+        read = partial(self._listings.readers, share)
+        shown = await read_page(read, name_key, call.page(), self._pages)
+        return answered(shown.shown(lambda each: {"recipient": each, "share": share.names[0]}))
 
     async def _get(self, call: AdminCall) -> Response:
         place = _place(call)
@@ -135,3 +139,20 @@ class SharesResource:
 
 def _place(call: AdminCall) -> SharePlace:
     return SharePlace(tuple(call.name(kind) for kind in _PATHS if kind in call.request.path_params))
+
+
+def _summary(found: ShareSummary) -> dict[str, Any]:
+    share, sources = found.share, [each.values["source"] for each in (found.share, *found.schemas)]
+    return {
+        "name": share.names[0],
+        "display_name": share.values["display_name"],
+        "comment": share.values["comment"],
+        "schemas": [schema.names[-1] for schema in found.schemas],
+        "tables": found.tables,
+        "assets": found.assets,
+        "from": [
+            {"catalog": source["catalog"], "schema": source.get("schema"), "kinds": source["kinds"]}
+            for source in filter(None, sources)
+        ],
+        "recipients": found.recipients,
+    }

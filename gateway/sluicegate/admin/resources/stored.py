@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import Response
 
-from sluicegate.access.shares_file.entries import Entry
-from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.access.shares_file.stored import (
+    ALL,
+    grants_of_share,
+    joined,
+    readers_part,
+    share_part,
+)
 from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.editing.changes import in_thread
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.api.assets.models import ASSET_KINDS
+from sluicegate.admin.services.listings import Listings
 from sluicegate.protocols.common.parameters import boolean
 
 
@@ -20,10 +24,12 @@ class StoredResource:
 
     Args:
         editor: Reads shares.
+        listings: Finds them.
     """
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, listings: Listings) -> None:
         self._editor = editor
+        self._listings = listings
 
     def routes(self) -> list[AdminRoute]:
         """The routes."""
@@ -59,11 +65,10 @@ class StoredResource:
     async def _details(self, call: AdminCall) -> Response:
         complete = boolean("complete", call.query("complete").get("complete"))
         name = call.name("share")
-        call.admin.check_share(name)
-        stored = await self._editor.stored(call.admin)
-        share = stored.find(name)
+        parts = share_part(name), grants_of_share(name)
+        stored, share = await self._listings.share(call.admin, name, *parts)
         content = {"name": share.names[0], "id": share.id, "recipients": stored.recipients_of(share)}
-        return answered(content | stored.content(share, complete=complete))
+        return await in_thread(lambda: answered(content | stored.content(share, complete=complete)))
 
     async def _export(self, call: AdminCall) -> Response:
         query = call.query("share", "recipients", "ids")
@@ -72,28 +77,10 @@ class StoredResource:
         names = call.request.query_params.getlist("share")
         for name in names:
             call.admin.check_share(name)
-        stored = await self._editor.stored(call.admin)
+        for name in names:
+            await self._listings.share(call.admin, name)
+        part = joined(*map(share_part, names), readers_part(names)) if names else ALL
+        stored = await self._editor.stored(call.admin, part)
         if not names and not stored.shares:
             call.admin.check_all_shares()
-        return answered(stored.export(names, recipients=recipients, ids=ids))
-
-
-def summary(stored: StoredShares, share: Entry) -> dict[str, Any]:
-    """A share for listings."""
-    schemas = stored.within("schema", share.key[1])
-    sources = [each.values["source"] for each in (share, *schemas) if each.values["source"]]
-    return {
-        "name": share.names[0],
-        "display_name": share.values["display_name"],
-        "comment": share.values["comment"],
-        "schemas": [schema.names[-1] for schema in schemas],
-        "tables": sum(len(stored.within("table", schema.key[1])) for schema in schemas),
-        "assets": sum(
-            len(stored.within(kind, schema.key[1])) for schema in schemas for kind in ASSET_KINDS
-        ),
-        "from": [
-            {"catalog": source["catalog"], "schema": source.get("schema"), "kinds": source["kinds"]}
-            for source in sources
-        ],
-        "recipients": stored.recipients_of(share),
-    }
+        return await in_thread(lambda: answered(stored.export(names, recipients=recipients, ids=ids)))

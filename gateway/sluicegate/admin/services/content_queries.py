@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, literal, or_, select, true, union_all
+from sqlalchemy import ColumnElement, FromClause, Select, and_, literal, or_, select, true, union_all
 
+from sluicegate.access.recipients.summaries import reads_share
 from sluicegate.admin.identity import Admin
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import schemas, shared_assets, shared_tables, shares
@@ -15,6 +16,14 @@ from sluicegate.database.tables import schemas, shared_assets, shared_tables, sh
 def managed(admin: Admin) -> ColumnElement[bool]:
     """Whether a row of `shares` is one that an administrator manages."""
     return true() if admin.shares is None else shares.c.key.in_(admin.shares)
+
+
+def managed_recipients(admin: Admin) -> ColumnElement[bool]:
+    """Whether a row of `recipients` is one that an administrator manages."""
+    if admin.shares is None:
+        return true()
+    mine = shares.c.key.in_(admin.shares)
+    return and_(reads_share(mine), ~reads_share(~mine))
 
 
 def leaves_of_schemas() -> FromClause:

@@ -28,6 +28,7 @@ from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
+from sluicegate.database.statements.similar_names import similar_names
 from sluicegate.database.tables import (
     grants,
     recipients,
@@ -137,22 +138,25 @@ class SharedContents:
                 + await _count(connection, in_schemas, and_(mine, schemas.c.source.is_not(None))),
             )
 
-    async def names(self, admin: Admin, text: str = "") -> list[str]:
+    async def count_names(self, admin: Admin, text: str) -> int:
+        """The number of the shares of an administrator in which a name contains a text; see `names`."""
+        async with self._store.read() as connection:
+            return await _count(connection, shares, _named(admin, text))
+
+    async def names(
+        self, admin: Admin, text: str = "", *, first: int = 0, most: int | None = None
+    ) -> Sequence[str]:
         """Names of the shares of an administrator in which a name contains a text, sorted.
 
         Args:
             admin: The administrator.
             text: The text, in any case, in the name of the share, a schema, a table or another asset.
+            first: Number of names to leave out.
+            most: Maximum number of names; `None` for all.
         """
-        query = select(shares.c.name).where(managed(admin))
-        if text:
-            leaves = leaves_of_schemas()
-            inner = schemas.outerjoin(leaves, leaves.c.schema_id == schemas.c.id)
-            matches = select(schemas.c.share_id).select_from(inner).where(in_schema(leaves, text))
-            query = query.where(or_(contains(shares.c.key, text), shares.c.id.in_(matches)))
+        query = select(shares.c.name).where(_named(admin, text)).order_by(shares.c.key)
         async with self._store.read() as connection:
-            found = (await connection.execute(query)).scalars()
-        return sorted(found, key=name_key)  # the databases collate differently
+            return (await connection.execute(query.offset(first).limit(most))).scalars().all()
 
     async def schema_names(self, admin: Admin, most: int) -> list[str]:
         """Some names of schemas in the shares of an administrator, sorted."""
@@ -170,7 +174,9 @@ class SharedContents:
         found = await self.shares([name])
         if found:
             return found[0]
-        raise NotFound(f"there is no share '{name}'{nearest(name, await self.names(admin))}")
+        async with self._store.read() as connection:
+            known = await similar_names(connection, shares, name, managed(admin))
+        raise NotFound(f"there is no share '{name}'{nearest(name, known)}")
 
     async def shares(self, names: Sequence[str]) -> list[StoredShare]:
         """The shares of some names, sorted by name."""
@@ -267,6 +273,15 @@ class SharedContents:
                     ContentRow(row.schema, row.source, row.size, row.kind, row.name)
                 )
         return content
+
+
+def _named(admin: Admin, text: str) -> ColumnElement[bool]:
+    if not text:
+        return managed(admin)
+    leaves = leaves_of_schemas()
+    inner = schemas.outerjoin(leaves, leaves.c.schema_id == schemas.c.id)
+    matches = select(schemas.c.share_id).select_from(inner).where(in_schema(leaves, text))
+    return and_(managed(admin), or_(contains(shares.c.key, text), shares.c.id.in_(matches)))
 
 
 async def _count(connection: AsyncConnection, rows: FromClause, where: ColumnElement[bool]) -> int:

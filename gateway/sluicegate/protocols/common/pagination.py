@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -70,3 +70,29 @@ def page(
         last = key(items[end - 1]) if end else None
         following = tokens.sign({"after": last}, bound_to=request.bound_to)
     return Page(items[start:end], following)
+
+
+async def read_page(
+    read: Callable[[str | None, int], Awaitable[Sequence[T]]],
+    key: Callable[[T], str],
+    request: PageRequest,
+    tokens: TokenSigner,
+) -> Page[T]:
+    """One page of items that are read in parts; see `page`.
+
+    Args:
+        read: Returns items in the order of their keys: those after a key (`None`: from the start), and
+            at most so many.
+        key: Returns the key of an item.
+        request: The request.
+        tokens: Signs page tokens.
+    """
+    after = None
+    if request.token is not None:
+        after = tokens.verify(request.token, bound_to=request.bound_to, parameter="pageToken")["after"]
+    found = await read(after, request.max_results + 1)
+    items, following = found[: request.max_results], None
+    if len(found) > len(items):
+        last = key(items[-1]) if items else after
+        following = tokens.sign({"after": last}, bound_to=request.bound_to)
+    return Page(items, following)

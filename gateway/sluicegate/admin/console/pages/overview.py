@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -39,18 +40,18 @@ class OverviewPage:
         return [ConsoleRoute("GET", "", self._show)]
 
     async def _show(self, call: ConsoleCall) -> Response:
-        recipients = await self._recipients.read(call.admin)
-        ending = [each for each, state in recipients if state == "ending"]
-        ending.sort(key=lambda each: each.expires_at or 0)
-        without = [each for each, state in recipients if state == "no credential"]
+        read = partial(self._recipients.read, call.admin, "", most=_MOST)
+        total, revoked, ends = await self._recipients.count(
+            call.admin, ("", None), ("", "revoked"), ("", "ending")
+        )
         return call.page(
             "overview.html",
             counts=await self._contents.count(call.admin),
-            recipients=len(recipients),
-            revoked=sum(state == "revoked" for _, state in recipients),
-            without_access=without[:_MOST],
-            ending=ending[:_MOST],
-            more_ending=max(0, len(ending) - _MOST),
+            recipients=total,
+            revoked=revoked,
+            without_access=[each for each, _ in await read("no credential")],
+            ending=[each for each, _ in await read("ending", by_end=True)],
+            more_ending=max(0, ends - _MOST),
             warn_before=self._recipients.warn_before,
             refusals=await self._refusals(call),
         )

@@ -21,6 +21,7 @@ from sluicegate.database import Store
 
 _DAY = 86_400_000
 _MOST_CREDENTIALS = 50
+_MOST_OFFERED = 1000
 
 
 class RecipientPage:
@@ -55,7 +56,8 @@ class RecipientPage:
             )
         can_change = call.admin.has_role("admin")
         granted = set(state.details.shares)
-        offered = await self._admin.contents.names(call.admin) if can_change else []
+        most = _MOST_OFFERED + len(granted)
+        offered = await self._admin.contents.names(call.admin, most=most) if can_change else ()
         return call.page(
             "recipient.html",
             recipient=state.details,
@@ -70,7 +72,7 @@ class RecipientPage:
             lifetime=state.details.token_lifetime or self._settings.recipients.token_lifetime,
             link_lifetime=self._settings.recipients.activation_lifetime,
             can_change=can_change,
-            offered=[share for share in offered if share not in granted],
+            offered=[share for share in offered if share not in granted][:_MOST_OFFERED],
             revision=entity_tag(content),
             access_revision=access_revision(state),
         )

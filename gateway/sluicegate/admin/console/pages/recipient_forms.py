@@ -13,6 +13,7 @@ from sluicegate.admin.places import Content, RecipientPlace
 from sluicegate.api.errors import InvalidRequest
 
 _ONE = "/recipients/{recipient}"
+_MOST_SHARES = 1000
 # Texts of the form that are lists: one entry on each line.
 _SEPARATOR = ": "
 
@@ -42,7 +43,7 @@ class RecipientForms:
         ]
 
     async def _new(self, call: ConsoleCall) -> Response:
-        shares = await self._admin.contents.names(call.admin)
+        shares = await self._admin.contents.names(call.admin, most=_MOST_SHARES)
         return call.page("new-recipient.html", shares=shares)
 
     async def _create(self, call: ConsoleCall) -> Response:

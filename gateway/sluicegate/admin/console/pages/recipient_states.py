@@ -6,10 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from sqlalchemy import ColumnElement, and_, true
+
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.recipients.service import RecipientSummary
+from sluicegate.access.recipients.summaries import (
+    RecipientSummary,
+    Selection,
+    ends,
+    has_valid,
+    last_expiry,
+    named_or_reads,
+)
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.recipient_access import RecipientAccess
+from sluicegate.database.tables import recipients
 
 RecipientState = Literal["active", "ending", "no credential", "revoked"]
 STATES: tuple[RecipientState, ...] = get_args(RecipientState)
@@ -29,10 +39,56 @@ class RecipientStates:
     warn_before: int
     now: Callable[[], int] = epoch_ms
 
-    async def read(self, admin: Admin) -> list[tuple[RecipientSummary, RecipientState]]:
-        """The recipients that an administrator manages, sorted by name."""
-        ends = self.now() + self.warn_before * 1000
-        return [(each, state_of(each, ends)) for each in await self.access.summaries(admin)]
+    async def count(self, admin: Admin, *chosen: tuple[str, RecipientState | None]) -> list[int]:
+        """The numbers of the recipients that `read` would return without a limit.
+
+        Args:
+            admin: The administrator, who manages them.
+            chosen: Texts and states, as for `read`.
+        """
+        return await self.access.count(admin, *(self._where(*each) for each in chosen))
+
+    async def read(
+        self,
+        admin: Admin,
+        text: str,
+        state: RecipientState | None,
+        *,
+        first: int = 0,
+        most: int,
+        by_end: bool = False,
+    ) -> list[tuple[RecipientSummary, RecipientState]]:
+        """A part of the recipients that an administrator manages, sorted by name.
+
+        Args:
+            admin: The administrator.
+            text: The text that the name, or that of a share that the recipient can read, contains.
+            state: Their state; `None` for all.
+            first: Number of recipients to leave out.
+            most: Maximum number of recipients.
+            by_end: Sort them by the end of their last credential.
+        """
+        order = (last_expiry(self.now()),) if by_end else ()
+        selection = Selection(self._where(text, state), order=order, offset=first, limit=most)
+        found = await self.access.summaries(admin, selection)
+        return [(each, state_of(each, self._soon)) for each in found]
+
+    @property
+    def _soon(self) -> int:
+        return self.now() + self.warn_before * 1000
+
+    def _where(self, text: str, state: RecipientState | None) -> ColumnElement[bool]:
+        """See `state_of`."""
+        now = self.now()
+        active = recipients.c.revoked_at.is_(None)
+        states = {
+            None: true(),
+            "revoked": ~active,
+            "no credential": and_(active, ~has_valid(now, now)),
+            "ending": ends(now, self._soon),
+            "active": and_(active, has_valid(now, self._soon)),
+        }
+        return and_(states[state], named_or_reads(text) if text else true())
 
 
 def state_of(recipient: RecipientSummary, ends: int) -> RecipientState:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from sluicegate.access.recipients.service import RecipientSummary
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.pages.recipient_states import STATES, RecipientStates
 from sluicegate.admin.console.paging import listing
-from sluicegate.database.names import name_key
 
 _PAGE = 100
 
@@ -29,17 +27,19 @@ class RecipientsPage:
         return [ConsoleRoute("GET", "/recipients", self._list)]
 
     async def _list(self, call: ConsoleCall) -> Response:
-        wanted, state = name_key(call.query("filter")), call.query("state")
-        found = await self._recipients.read(call.admin)
-        chosen = [each for each in found if _matches(each[0], wanted) and state in ("", each[1])]
+        wanted, text = call.query("filter"), call.query("state")
+        state = next((each for each in STATES if each == text), None)
+        known = state is not None or not text
+        [total] = await self._recipients.count(call.admin, (wanted, state)) if known else [0]
+        page = listing(call, range(total), _PAGE, "recipients")
+        found = []
+        if page.items:
+            first = page.items[0]
+            found = await self._recipients.read(call.admin, wanted, state, first=first, most=_PAGE)
         return call.page(
             "recipients.html",
-            listing=listing(call, chosen, _PAGE, "recipients"),
-            filter=call.query("filter"),
-            state=state,
+            listing=page.of(found),
+            filter=wanted,
+            state=text,
             states=STATES,
         )
-
-
-def _matches(recipient: RecipientSummary, wanted: str) -> bool:
-    return any(wanted in name_key(name) for name in (recipient.name, *recipient.shares))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.responses import Response
 
+from sluicegate.access.recipients.summaries import Selection, reads_share
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import NO_CONDITIONS
 from sluicegate.admin.console.call import ConsoleCall
@@ -15,9 +18,11 @@ from sluicegate.admin.console.sections import section
 from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
+from sluicegate.database.tables import shares
 
 _SHARES, _ROWS, _MEMBERS = 25, 200, 200
 _RECIPIENTS = 200
+_SUGGESTIONS = 1000
 # In the tree of all shares, longer lists continue on the page of the share.
 _IN_TREE = 30
 _SHARE = "/shares/{share}"
@@ -47,11 +52,13 @@ class SharePages:
 
     async def _tree(self, call: ConsoleCall) -> Response:
         wanted = call.query("filter")
-        names = await self._contents.names(call.admin, wanted)
-        page = listing(call, names, _SHARES, "shares")
-        nodes = await share_nodes(
-            self._contents, page.items, wanted, rows=_IN_TREE, recipients=_IN_TREE
-        )
+        total = await self._contents.count_names(call.admin, wanted)
+        page = listing(call, range(total), _SHARES, "shares")
+        names: Sequence[str] = ()
+        if page.items:
+            first = page.items[0]
+            names = await self._contents.names(call.admin, wanted, first=first, most=_SHARES)
+        nodes = await share_nodes(self._contents, names, wanted, rows=_IN_TREE, recipients=_IN_TREE)
         return call.page("shares.html", listing=page, nodes=nodes, filter=wanted)
 
     async def _share(self, call: ConsoleCall) -> Response:
@@ -67,18 +74,21 @@ class SharePages:
         live = None
         if share.source is not None:
             live = await section(self._inspector.schemas(name))
-        managed = await self._admin.recipient_access.summaries(call.admin)
+        readers = granted[share.id]
+        access = self._admin.recipient_access
+        managed = await access.managed_among(call.admin, readers.names)
+        others = Selection(~reads_share(shares.c.id == share.id), limit=_SUGGESTIONS)
         return call.page(
             "share.html",
             share=share,
-            granted=granted[share.id],
+            granted=readers,
             schemas=schema_nodes(rows[share.id]),
             listing=page,
             filter=wanted,
             live=live,
-            managed={each.name for each in managed},
+            managed={*managed.values()},
             can_change=call.admin.has_role("admin"),
-            suggestions=[each.name for each in managed if share.name not in each.shares],
+            suggestions=await access.names(call.admin, others),
         )
 
     async def _grant(self, call: ConsoleCall) -> Response:

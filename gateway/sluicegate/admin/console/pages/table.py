@@ -80,10 +80,10 @@ class SharedTablePage:
         kind = _kind(call.name("kind"))
         share = await self._admin.contents.share(call.admin, path.share)
         granted = (await self._admin.contents.recipients([share], _MOST_GRANTED))[share.id]
-        mine = await self._admin.recipient_access.summaries(call.admin)
-        managed = {name_key(each.name): each.name for each in mine}
+        chosen = call.query("recipient")
+        managed = await self._admin.recipient_access.managed_among(call.admin, [*granted.names, chosen])
         choices = [name for name in granted.names if name_key(name) in managed]
-        wanted = call.query("recipient") or next(iter(choices), "")
+        wanted = chosen or next(iter(choices), "")
         recipient = managed.get(name_key(wanted))
         found, explanation, readers, reads = await asyncio.gather(
             section(self._inspector.find(path, kind)),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from sluicegate.access.activation.link import NewLink
+from sluicegate.access.recipients.summaries import Selection
 from sluicegate.access.shares_file.diff import Difference, describe, render, shown_value
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.call import ConsoleCall
@@ -104,12 +105,13 @@ class SharingSteps:
             "wizard-options.html",
             draft,
             problems,
-            shares=(await self._admin.contents.names(call.admin))[:_MOST_NAMES],
+            shares=await self._admin.contents.names(call.admin, most=_MOST_NAMES),
             schemas=await self._admin.contents.schema_names(call.admin, _MOST_NAMES),
         )
 
     async def _recipients(self, call: ConsoleCall, draft: Draft, problems: Problems) -> Response:
-        known = [each.name for each in await self._admin.recipient_access.summaries(call.admin)]
+        first = Selection(limit=_MOST_RECIPIENTS + 1)
+        known = await self._admin.recipient_access.names(call.admin, first)
         boxes = known[:_MOST_RECIPIENTS]
         others = [name for name in draft.recipients if name not in boxes]
         return self._page(
