@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, event
@@ -13,9 +14,12 @@ from support.servers.postgres import PostgresServer
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.access.recipients.service import Recipients
+from sluicegate.admin.editor import Editor
+from sluicegate.admin.identity import Admin
 from sluicegate.api.errors import NotFound, Unavailable
 from sluicegate.api.models import SharedSchemaSource, SharedTable
 from sluicegate.api.principals import Principal
+from sluicegate.config.yaml import parse_document
 from sluicegate.database import Store
 
 from .conftest import Apply
@@ -169,6 +173,60 @@ async def test_a_table_of_a_cached_listing_is_not_read_again(
         assert [await grants.table(eu, table.name) for table in tables] == tables
         assert await grants.schema(acme, "sales", "eu") == eu
     assert statements == []
+
+
+_CHANGES = {
+    "grant": ("[SALES, archive]", "[SALES]"),
+    "table": ("main.eu.visits", "main.eu.other"),
+    "schema": ("eu:\n", "eu:\n        comment: Changed\n"),
+    "share": ("Daily sales", "Changed"),
+}
+
+
+async def _write(store: Store, recipients: Recipients, change: str) -> None:
+    """Make a change of one kind."""
+    if change in _CHANGES:
+        editor, owner = Editor(store, ["raw", "main"]), Admin("ada", "owner", None, "token", 0)
+        document = parse_document(DECLARED.replace(*_CHANGES[change]), Path("shares.yaml"))
+        await editor.apply(owner, editor.check_file(document.data), prune=False, dry_run=False)
+    elif change == "token":
+        await recipients.rotate("acme")
+    else:
+        async with store.write(None if change == "of an older version" else []):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("change", "read_again"),
+    [
+        ("token", {"tokens"}),
+        ("grant", {"shares"}),
+        ("table", {"shared_tables"}),
+        ("schema", {"shares", "schemas", "shared_tables"}),
+        ("share", {"shares", "schemas", "shared_tables"}),
+        ("of an older version", {"tokens", "shares", "schemas", "shared_tables"}),
+        ("nothing cached", set[str]()),
+    ],
+)
+async def test_a_change_drops_what_depends_on_it(
+    store: Store, apply: Apply, recipients: Recipients, change: str, read_again: set[str]
+) -> None:
+    await apply(DECLARED)
+    token = digest((await recipients.rotate("acme")).secret)
+    acme = await _principal(recipients, "acme")
+    grants = Grants(store, clock=Clock())
+
+    async def read() -> None:
+        await grants.token(token)
+        await grants.tables(await grants.schema(acme, "sales", "eu"))
+
+    await read()
+    await _write(store, recipients, change)
+    with _counted_statements() as statements:
+        await read()
+    plain = [each.replace('"', "") for each in statements]
+    names = ("tokens", "shares", "schemas", "shared_tables")
+    assert {name for name in names for each in plain if f"FROM {name}" in each} == read_again
 
 
 async def test_another_processs_write_is_seen_after_the_maximal_age(

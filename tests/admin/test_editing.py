@@ -155,19 +155,20 @@ async def _write_before_commit(
 ) -> None:
     """Let others change a resource between the computation of a change and its transaction."""
     left = times
-    write: Callable[[Store], Any] = Store.write
+    write: Callable[..., Any] = Store.write
 
-    def after_another(store: Store) -> Any:
+    def after_another(store: Store, *kinds: Any) -> Any:
         nonlocal left
         if left == 0:
-            return write(store)
+            return write(store, *kinds)
         left -= 1
-        return _After(lambda: site.ask("PUT", path, body | {"properties": {"n": str(left)}}), store)
+        another = body | {"properties": {"n": str(left)}}
+        return _After(lambda: site.ask("PUT", path, another), write(store, *kinds))
 
     class _After:
-        def __init__(self, before: Callable[[], Any], store: Store) -> None:
+        def __init__(self, before: Callable[[], Any], inner: Any) -> None:
             self._before = before
-            self._inner = write(store)
+            self._inner = inner
 
         async def __aenter__(self) -> Any:
             monkeypatch.setattr(Store, "write", write)

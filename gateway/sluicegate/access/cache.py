@@ -1,14 +1,14 @@
-"""Caches reads of the database until its revision changes.
+"""Caches reads of the database until a kind of rows changes that they depend on.
 
-A cached read is a dictionary lookup. The revision is read at most once in `max_age` seconds, so changes
-by other processes take effect within that time. After a change by this process, it is read at once.
+A cached read is a dictionary lookup. The revisions are read at most once in `max_age` seconds, so that
+changes by other processes take effect within that time, and at once after a change by this process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Collection, Hashable
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -16,7 +16,7 @@ from sluicegate._util.lru import LRU
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.engine import read_revision
+from sluicegate.database.statements.revisions import KINDS, RevisionKind, Revisions, read_revisions
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
@@ -27,7 +27,7 @@ _RETRY_AFTER = 3.0
 
 
 class Freshness:
-    """Tracks the revision of the database, and clears caches when it changes.
+    """Tracks the revisions of the database, and clears the caches that depend on what has changed.
 
     Args:
         store: The open database.
@@ -48,15 +48,15 @@ class Freshness:
         self._max_age = max_age
         self._max_stale = max_stale
         self._clock = clock
-        self._dependents: list[Callable[[], None]] = []
-        self._revision = -1
+        self._dependents: list[tuple[Callable[[], None], Collection[RevisionKind]]] = []
+        self._revisions: Revisions | None = None
         self._writes = -1
         self._check_at = self._usable_until = float("-inf")
         self._checking = asyncio.Lock()
 
-    def on_change(self, forget: Callable[[], None]) -> None:
-        """Register a function to call when the revision changes."""
-        self._dependents.append(forget)
+    def on_change(self, forget: Callable[[], None], kinds: Collection[RevisionKind] = KINDS) -> None:
+        """Register a function to call when one of some kinds of rows has changed."""
+        self._dependents.append((forget, kinds))
 
     async def ensure(self) -> None:
         """Check that cached values can be served.
@@ -74,11 +74,20 @@ class Freshness:
         if now >= self._usable_until and self._clock() >= self._usable_until:
             raise Unavailable("the gateway's database does not respond; try again later")
 
-    def accepts(self, revision: int) -> bool:
-        """Whether values read at a revision are current. A newer revision clears the caches."""
-        if revision > self._revision:
-            self._adopt(revision)
-        return revision == self._revision
+    def accepts(self, revisions: Revisions, kinds: Collection[RevisionKind]) -> bool:
+        """Whether values that were read at some revisions are current. Newer ones clear the caches.
+
+        Args:
+            revisions: The revisions.
+            kinds: What the values depend on.
+        """
+        if self._revisions is None or revisions.value > self._revisions.value:
+            self._adopt(revisions)
+        known = self._revisions
+        assert known is not None  # noqa: S101 # was adopted at the latest now
+        return revisions.unattributed == known.unattributed and all(
+            revisions.kinds[kind] == known.kinds[kind] for kind in kinds
+        )
 
     def _is_due(self, now: float) -> bool:
         return now >= self._check_at or self._writes != self.store.writes
@@ -87,20 +96,21 @@ class Freshness:
         started = self._clock()
         self._writes = self.store.writes
         try:
-            revision = await self.store.revision(timeout=_CHECK_TIMEOUT)
+            revisions = await self.store.revisions(timeout=_CHECK_TIMEOUT)
         except Unavailable:
             # Until then, requests use the cache or fail, without another attempt for each of them.
             self._check_at = self._clock() + _RETRY_AFTER
             return
         self._check_at = started + self._max_age
         self._usable_until = started + self._max_stale
-        if revision != self._revision:
-            self._adopt(revision)
+        self._adopt(revisions)
 
-    def _adopt(self, revision: int) -> None:
-        self._revision = revision
-        for forget in self._dependents:
-            forget()
+    def _adopt(self, revisions: Revisions) -> None:
+        changed = revisions.changed(self._revisions)
+        self._revisions = revisions
+        for forget, kinds in self._dependents:
+            if not set(kinds).isdisjoint(changed):
+                forget()
 
 
 class CachedReads(Generic[_Key, _Value]):
@@ -108,17 +118,23 @@ class CachedReads(Generic[_Key, _Value]):
 
     Args:
         freshness: Determines whether cached values are current.
+        kinds: The kinds of rows that the values depend on.
         capacity: Maximum total weight of the cached values.
         weigh: Returns the weight of a value.
     """
 
     def __init__(
-        self, freshness: Freshness, capacity: int, weigh: Callable[[_Value], int] = lambda _: 1
+        self,
+        freshness: Freshness,
+        kinds: Collection[RevisionKind],
+        capacity: int,
+        weigh: Callable[[_Value], int] = lambda _: 1,
     ) -> None:
         self._freshness = freshness
+        self._kinds = kinds
         self._entries: LRU[_Key, _Value] = LRU(capacity, weigh)
         self._loading: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
-        freshness.on_change(self._entries.clear)
+        freshness.on_change(self._entries.clear, kinds)
 
     async def get(
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
@@ -149,8 +165,8 @@ class CachedReads(Generic[_Key, _Value]):
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
     ) -> _Value | None:
         async with self._freshness.store.read() as connection:
-            revision = await read_revision(connection)
+            revisions = await read_revisions(connection)
             value = await load(connection)
-        if value is not None and self._freshness.accepts(revision):
+        if value is not None and self._freshness.accepts(revisions, self._kinds):
             self._entries.put(key, value)
         return value

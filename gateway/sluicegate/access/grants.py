@@ -6,7 +6,7 @@ Shares that are not granted and shares that do not exist result in the same `Not
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -31,10 +31,16 @@ from sluicegate.database.reads import (
     load_tables,
     load_token,
 )
+from sluicegate.database.statements.revisions import RevisionKind
 
 # Capacities of the caches: of credentials and recipients, and of rows of each kind.
 _CREDENTIALS = 10_000
 _ROWS = 200_000
+# What the caches depend on. Tables and other assets inherit the tags of their schemas and shares.
+_RECIPIENTS: tuple[RevisionKind, ...] = ("recipients", "credentials")
+_GRANTED: tuple[RevisionKind, ...] = ("grants", "shares")
+_SCHEMAS: tuple[RevisionKind, ...] = ("shares",)
+_CONTENT: tuple[RevisionKind, ...] = ("shares", "tables")
 
 
 class _Named(Protocol):
@@ -58,7 +64,7 @@ class _Listing(Generic[_Noun]):
 
 
 class Grants:
-    """Grants of recipients, cached until the revision of the database changes.
+    """Grants of recipients, cached until what they depend on changes in the database.
 
     Args:
         store: The open database.
@@ -82,14 +88,14 @@ class Grants:
     ) -> None:
         freshness = Freshness(store, max_age=max_age, max_stale=max_stale, clock=clock)
         self.on_change = freshness.on_change
-        self._tokens = CachedReads[bytes, CredentialRecord](freshness, _CREDENTIALS)
-        self._imported = CachedReads[str, tuple[bool]](freshness, 1)
-        self._clients = CachedReads[str, CredentialRecord](freshness, _CREDENTIALS)
-        self._recipients = CachedReads[str, RecipientRecord](freshness, _CREDENTIALS)
-        self._shares = _Cached[Share](freshness)
-        self._schemas = _Cached[Schema](freshness)
-        self._tables = _Cached[SharedTable](freshness)
-        self._assets = _Cached[SharedAsset](freshness)
+        self._tokens = CachedReads[bytes, CredentialRecord](freshness, _RECIPIENTS, _CREDENTIALS)
+        self._imported = CachedReads[str, tuple[bool]](freshness, _RECIPIENTS, 1)
+        self._clients = CachedReads[str, CredentialRecord](freshness, _RECIPIENTS, _CREDENTIALS)
+        self._recipients = CachedReads[str, RecipientRecord](freshness, _RECIPIENTS, _CREDENTIALS)
+        self._shares = _Cached[Share](freshness, _GRANTED)
+        self._schemas = _Cached[Schema](freshness, _SCHEMAS)
+        self._tables = _Cached[SharedTable](freshness, _CONTENT)
+        self._assets = _Cached[SharedAsset](freshness, _CONTENT)
 
     async def token(self, digest: bytes) -> CredentialRecord | None:
         """The bearer token with this SHA-256, whether or not it is still valid."""
@@ -206,11 +212,12 @@ class _Cached(Generic[_Noun]):
 
     Args:
         freshness: Determines whether cached values are current.
+        kinds: The kinds of rows that they depend on.
     """
 
-    def __init__(self, freshness: Freshness) -> None:
-        self._listings = CachedReads[str, _Listing[_Noun]](freshness, _ROWS, _weight)
-        self._members = CachedReads[tuple[str, str], tuple[_Noun, ...]](freshness, _ROWS)
+    def __init__(self, freshness: Freshness, kinds: Collection[RevisionKind]) -> None:
+        self._listings = CachedReads[str, _Listing[_Noun]](freshness, kinds, _ROWS, _weight)
+        self._members = CachedReads[tuple[str, str], tuple[_Noun, ...]](freshness, kinds, _ROWS)
 
     async def all(
         self, key: str, load: Callable[[AsyncConnection], Awaitable[Sequence[_Noun]]]

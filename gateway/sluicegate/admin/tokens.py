@@ -91,7 +91,7 @@ class AdminTokens:
         now, token = self._now(), _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
         names = None if shares is None else tuple(dict.fromkeys(shares))
         record = AdminRecord(name, role, names, now, now + lifetime * 1000)
-        async with self._store.write() as connection:
+        async with self._store.write([]) as connection:
             mine = admins.c.key == name_key(name)
             if replace:
                 await connection.execute(delete(admins).where(mine))
@@ -123,7 +123,7 @@ class AdminTokens:
         Raises:
             NotFound: There is none with this name.
         """
-        async with self._store.write() as connection:
+        async with self._store.write([]) as connection:
             mine = admins.c.key == name_key(name)
             if not (await connection.execute(delete(admins).where(mine))).rowcount:
                 known = await connection.execute(select(admins.c.name).order_by(admins.c.key))

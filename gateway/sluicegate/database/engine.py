@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
-from sqlalchemy import select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
@@ -18,7 +17,13 @@ from sluicegate.database.loop_timeout import loop_timeout
 from sluicegate.database.migrate import ensure_schema
 from sluicegate.database.private_files import create_private, keep_private
 from sluicegate.database.refusals import StatementRefused, is_refusal
-from sluicegate.database.tables import revision
+from sluicegate.database.statements.revisions import (
+    RevisionKind,
+    Revisions,
+    begin_write,
+    read_revision,
+    read_revisions,
+)
 from sluicegate.database.urls import DatabaseUrl
 from sluicegate.telemetry import inner_span
 
@@ -119,6 +124,15 @@ class Store:
         async with self.read(timeout=timeout) as connection:
             return await read_revision(connection)
 
+    async def revisions(self, *, timeout: float = _READ_TIMEOUT) -> Revisions:
+        """Return the revisions of all kinds of rows that cached reads depend on.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        async with self.read(timeout=timeout) as connection:
+            return await read_revisions(connection)
+
     @asynccontextmanager
     async def append(self) -> AsyncIterator[AsyncConnection]:
         """Start a write transaction that leaves the revision unchanged.
@@ -134,10 +148,15 @@ class Store:
                 yield connection
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
+    async def write(
+        self, kinds: Collection[RevisionKind] | None = None
+    ) -> AsyncIterator[AsyncConnection]:
         """Start a write transaction that excludes other writers, and rolls back if its block raises.
 
         A block that finds nothing to write calls `await connection.rollback()`.
+
+        Args:
+            kinds: What it can change of what cached reads depend on; `None` for everything.
 
         Raises:
             Unavailable: The database does not respond.
@@ -145,7 +164,7 @@ class Store:
         try:
             async with self.append() as connection:
                 # The update locks the row first: writers queue here and see each other's changes.
-                await connection.execute(update(revision).values(value=revision.c.value + 1))
+                await begin_write(connection, kinds)
                 yield connection
         finally:
             self.writes += 1  # also after an error, which does not always mean that nothing was written
@@ -161,12 +180,6 @@ class Store:
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=self._engine.dialect.name == "sqlite"):
             yield
-
-
-async def read_revision(connection: AsyncConnection) -> int:
-    """Return the revision that a transaction sees."""
-    value: int = (await connection.execute(select(revision.c.value))).scalar_one()
-    return value
 
 
 @contextmanager

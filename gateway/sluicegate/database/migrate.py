@@ -10,7 +10,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.database.async_engine import AsyncEngine
 
 # The newest migration. With this name, a start on a current schema doesn't have to import Alembic.
-HEAD = "0022"
+HEAD = "0023"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _POSTGRESQL_LOCK = 0x51_1CE6_A7E

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 CredentialKind = Literal["bearer", "oauth"]
@@ -152,8 +153,15 @@ revision = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("value", BigInteger, nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False, server_default=text("0"))
+        for name in ("attributed", "recipients", "credentials", "grants", "shares", "tables")
+    ),
 )
-"""One row, which every write transaction increments, so that caches detect that they are stale."""
+"""One row, so that caches detect that they are stale. Every write transaction increments `value`.
+
+Those that name what they change also increment `attributed`, and the columns of these kinds.
+"""
 
 ledger = Table(
     "ledger",

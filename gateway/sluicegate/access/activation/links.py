@@ -79,7 +79,7 @@ class ActivationLinks:
         Raises:
             InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient_id = await insert_recipient(
                 connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
             )
@@ -113,7 +113,7 @@ class ActivationLinks:
         """
         check_lifetime(token_lifetime)
         grace = self._settings.rotation_grace if grace is None else grace
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await check_issuer(connection, recipient, issued_for)
             await set_revoked(connection, recipient.id, None)
@@ -156,7 +156,7 @@ class ActivationLinks:
         Raises:
             NotFound: The recipient does not exist.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await withdraw_links(connection, recipient.id, self._now())
 
@@ -173,7 +173,7 @@ class ActivationLinks:
             LinkEnded: It was used or withdrawn, or has expired.
         """
         presented = _digest(token)
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             row = await _row(connection, presented)
             link = await self._link(connection, row)
             link.check_pending()
@@ -197,7 +197,7 @@ class ActivationLinks:
 
     async def take_back(self, issued: IssuedCredential) -> None:
         """Revoke a credential that nobody received, so that its link can be used again."""
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             mine = select(tokens.c.recipient_id).where(tokens.c.id == issued.id)
             recipient_id = (await connection.execute(mine)).scalar_one_or_none()
             if recipient_id is not None:

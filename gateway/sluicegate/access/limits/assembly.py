@@ -34,7 +34,7 @@ async def recipient_limits(
     """
     limiter = RecipientLimiter(settings.limits.recipient, settings.limits.address)
     sync = LimitSync(store, limiter)
-    grants.on_change(sync.changed)
+    grants.on_change(sync.changed, ["recipients"])
     async with sync.running():
         yield limiter
 

@@ -55,7 +55,7 @@ class LimitSync:
         self._complete, self._complete_at, self._read_at = -1, 0.0, 0.0
 
     def changed(self) -> None:
-        """The shares, grants or recipients in the database have changed."""
+        """The recipients in the database have changed."""
         self._changed.set()
 
     @asynccontextmanager

@@ -75,7 +75,7 @@ class Recipients:
         Raises:
             InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient_id = await insert_recipient(
                 connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
             )
@@ -109,7 +109,7 @@ class Recipients:
         """
         check_lifetime(token_lifetime)
         grace = self._rotation_grace if grace is None else grace
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await check_issuer(connection, recipient, issued_for)
             await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
@@ -128,7 +128,7 @@ class Recipients:
         Raises:
             NotFound: The recipient does not exist.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await set_revoked(connection, recipient.id, self._now())
             await withdraw_links(connection, recipient.id, self._now())
@@ -140,7 +140,7 @@ class Recipients:
         Raises:
             NotFound: The recipient does not exist, or has no such credential that is valid.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             if not await self._credentials.revoke_one(connection, recipient.id, credential_id):
                 raise NotFound(f"'{recipient.name}' has no valid credential '{credential_id}'")
@@ -153,7 +153,7 @@ class Recipients:
         Raises:
             NotFound: The recipient does not exist.
         """
-        async with self._store.write() as connection:
+        async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await set_revoked(connection, recipient.id, None)
 

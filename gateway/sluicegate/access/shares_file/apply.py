@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.issuers import EndingAccess, end_access, find_ending
 from sluicegate.access.shares_file.diff import Difference, compare
-from sluicegate.access.shares_file.entries import Entries, declared_entries
+from sluicegate.access.shares_file.entries import Entries, Kind, declared_entries
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.access.shares_file.stored import stored_entries
 from sluicegate.access.shares_file.write import EntryWriter
@@ -18,8 +18,27 @@ from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
+from sluicegate.database.statements.revisions import RevisionKind
 
 log = logging.getLogger(__name__)
+
+
+_KINDS: Mapping[Kind, RevisionKind] = {
+    "share": "shares",
+    "schema": "shares",
+    "table": "tables",
+    "volume": "tables",
+    "model": "tables",
+    "skill": "tables",
+    "recipient": "recipients",
+    "grant": "grants",
+}
+_REMOVED_WITH: Mapping[RevisionKind, tuple[RevisionKind, ...]] = {
+    "shares": ("tables", "grants"),
+    "tables": (),
+    "recipients": ("grants",),
+    "grants": (),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +144,21 @@ async def write_changes(
     await end_access(connection, ending, now)
     for each in ending:
         log.warning("%s", each)
+
+
+def changed_kinds(difference: Difference, *, ends_access: bool) -> set[RevisionKind]:
+    """The kinds of rows that `write_changes` changes.
+
+    Args:
+        difference: The changes.
+        ends_access: Whether `ending_access` has found something.
+    """
+    kinds: set[RevisionKind] = {"credentials"} if ends_access else set()
+    for change in difference.changes:
+        kind = _KINDS[change.entry.kind]
+        # What a removed entry contains is removed, too, and so are its grants.
+        kinds |= {kind, *(_REMOVED_WITH[kind] if change.after is None else ())}
+    return kinds
 
 
 async def ending_access(

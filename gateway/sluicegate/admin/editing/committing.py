@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from sluicegate.access.shares_file.apply import ending_access, write_changes
+from sluicegate.access.shares_file.apply import changed_kinds, ending_access, write_changes
 from sluicegate.access.shares_file.diff import Difference
 from sluicegate.access.shares_file.entries import Entries
 from sluicegate.admin.places import Content
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.engine import read_revision
 from sluicegate.database.names import name_key
+from sluicegate.database.statements.revisions import read_revision
 
 # Times that changes are computed again because others wrote, before they are computed with the lock.
 _ATTEMPTS = 3
@@ -26,12 +26,14 @@ class Prepared:
         entries: The stored entries that they depend on.
         before: The resource before the changes, or `None`. A grant has the same content after them.
         content: The resource after the changes, once they are made.
+        ends_access: Whether credentials or links end with the changes.
     """
 
     entries: Entries
     difference: Difference
     before: Content | None = None
     content: Content | None = None
+    ends_access: bool = False
 
 
 class Committer:
@@ -65,7 +67,8 @@ class Committer:
         """
         found = await ending_access(connection, entries, difference, self._now())
         known = [str(each) for each in found if ("recipient", (name_key(each.recipient),)) in visible]
-        return Prepared(entries, replace(difference, ending=tuple(known)), before)
+        ending = replace(difference, ending=tuple(known))
+        return Prepared(entries, ending, before, ends_access=bool(found))
 
     async def commit(
         self,
@@ -86,7 +89,8 @@ class Committer:
                 prepared = await prepare(connection)
             if not prepared.difference.changes:
                 return prepared
-            async with self._store.write() as connection:
+            kinds = changed_kinds(prepared.difference, ends_access=prepared.ends_access)
+            async with self._store.write(kinds) as connection:
                 if await read_revision(connection) == revision + 1:  # this transaction is the next one
                     return await self._write(connection, prepared, read)
                 await connection.rollback()

@@ -136,7 +136,7 @@ class Shapes:
 
     async def _assigned(self, key: str, version: DescribedVersion) -> IcebergShape:
         """The same in a transaction that excludes other processes, which may have assigned ids."""
-        async with self._store.write() as connection:
+        async with self._store.write([]) as connection:
             assignment = _assignment(version, await _known(connection, key))
             made = await anyio.to_thread.run_sync(_shape, version, assignment)
             for each in assignment.gone:
