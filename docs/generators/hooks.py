@@ -15,6 +15,7 @@ from sluicegate.plugins import hookspecs
 BASES = (
     api.Catalog,
     api.Storage,
+    api.PathSigner,
     api.CredentialVendor,
     api.TableFormat,
     api.Authenticator,

@@ -46,6 +46,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *(
             "ObjectRequest",
             "Presigned",
+            "SignedPaths",
             "Scope",
             "TemporaryCredentials",
             "EndedSessions",

@@ -94,7 +94,7 @@ SOURCE = "src/sluicegate_manifest"
         (
             replacing(f"{SOURCE}/plugin.py", "sluicegate_api_version", "api"),
             f"{SOURCE}/plugin.py",
-            'declare the plugin API that it is written for: sluicegate_api_version = "1.1"',
+            'declare the plugin API that it is written for: sluicegate_api_version = "1.2"',
         ),
         (
             adding(f"{SOURCE}/x.py", "import sluicegate.database"),

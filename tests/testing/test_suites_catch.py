@@ -11,7 +11,9 @@ from sluicegate.api import (
     NotFound,
     ObjectDirectory,
     ObjectRequest,
+    PathSigner,
     Presigned,
+    SignedPaths,
     TemporaryCredentials,
 )
 from sluicegate.testing.catalog import CatalogBehaviour
@@ -77,6 +79,20 @@ class IgnoresTheRequest(MemoryStorage):
         return FakeLinks().sign([f"{self.prefix}other" for _ in locations], expires_in)
 
 
+class SignsAnyPath(MemoryStorage, PathSigner):
+    async def sign_paths(
+        self,
+        request: ObjectRequest,
+        directory: str,
+        paths: Sequence[bytes],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> SignedPaths:
+        locations = [f"{directory}{path.decode()}" for path in paths]
+        signed = FakeLinks().sign(locations, expires_in)
+        return SignedPaths("", "", signed.urls, signed.expires_at)
+
+
 class OpensAnything(MemoryStorage):
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
@@ -117,6 +133,13 @@ async def _request(suite: StorageBehaviour, storage: MemoryStorage) -> None:
     await suite.test_urls_accept_the_request_they_are_for(storage, storage.put, send, "GET", {})
 
 
+async def _signed_paths(suite: StorageBehaviour, storage: MemoryStorage) -> None:
+    async def send(method: str, url: str, headers: object) -> bytes:
+        return b""
+
+    await suite.test_signed_paths_read_the_objects_of_their_directory(storage, storage.put, send, None)
+
+
 @pytest.mark.parametrize(
     ("kind", "run"),
     [
@@ -129,6 +152,8 @@ async def _request(suite: StorageBehaviour, storage: MemoryStorage) -> None:
         (LivesLong, lambda suite, it: suite.test_urls_expire_no_later_than_asked(it, 60)),
         (SignsAnything, lambda suite, it: suite.test_one_location_outside_refuses_the_whole_batch(it)),
         (DropsDuplicates, lambda suite, it: suite.test_thousands_are_presigned_at_once(it)),
+        (SignsAnyPath, lambda suite, it: suite.test_paths_of_directories_outside_are_refused(it)),
+        (SignsAnyPath, _signed_paths),
         (OpensAnything, lambda suite, it: suite.test_a_location_outside_is_not_opened(it)),
         (Shows, lambda suite, it: suite.test_its_texts_hide_secrets(it, ["hunter2"])),
         (ClosesOnce, lambda suite, it: suite.test_closing_twice_is_harmless(it)),

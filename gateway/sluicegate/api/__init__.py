@@ -82,7 +82,7 @@ from sluicegate.api.models import (
 )
 from sluicegate.api.principals import Principal
 from sluicegate.api.services import GatewayServices, PluginTelemetry, VisibleTables
-from sluicegate.api.storage import Storage
+from sluicegate.api.storage import PathSigner, SignedPaths, Storage
 from sluicegate.api.table_formats import TableFormat
 from sluicegate.api.types import (
     AuthenticatorType,
@@ -171,6 +171,7 @@ __all__ = [
     "ObjectRequest",
     "ObjectStores",
     "OutcomeUnknown",
+    "PathSigner",
     "PermissionDenied",
     "PluginConfig",
     "PluginContext",
@@ -192,6 +193,7 @@ __all__ = [
     "SharedKind",
     "SharedSchemaSource",
     "SharedTable",
+    "SignedPaths",
     "SluicegateError",
     "SnapshotIndexBuild",
     "SnapshotIndexes",
@@ -238,7 +240,7 @@ __all__ = [
     "without_queries",
 ]
 
-API_VERSION: Final = "1.1"
+API_VERSION: Final = "1.2"
 """The version of this API: MAJOR.MINOR.
 
 A plugin declares the version that it is written for in its module: `sluicegate_api_version = "1.0"`.

@@ -15,16 +15,24 @@ import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
 
-from sluicegate.api import CredentialVendor, ObjectRequest, PermissionDenied, Scope, Storage, url_label
+from sluicegate.api import (
+    CredentialVendor,
+    ObjectRequest,
+    PermissionDenied,
+    Scope,
+    Storage,
+    url_label,
+)
 from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate.testing.checks.failures import Call, Calls
+from sluicegate.testing.checks.path_signing import Method, PathSigningBehaviour, Put, Send
 from sluicegate.testing.secrets import keep_url_secret
 from sluicegate.testing.vending import PRINCIPAL, VendingBehaviour, outside_of
 
@@ -39,11 +47,8 @@ __all__ = [
     "Symlink",
 ]
 
-Put = Callable[[str, bytes], Awaitable[None]]
 Get = Callable[[str], Awaitable[bytes]]
 Symlink = Callable[[str, Path], Awaitable[None]]
-Method = Literal["GET", "HEAD"]
-Send = Callable[[Method, str, Mapping[str, str]], Awaitable[bytes]]
 
 MANY = 5000
 SIGNED_HEADERS: Sequence[Mapping[str, str]] = (
@@ -65,7 +70,7 @@ AWKWARD_NAMES = (
 
 
 @pytest.mark.asyncio
-class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
+class StorageBehaviour(VendingBehaviour, PathSigningBehaviour, InstanceBehaviour):
     """Inherit it as `Test…`, and provide the fixtures `storage`, `put` and `failing`.
 
     Override `get` and `secrets` if their defaults are not suitable.

@@ -167,6 +167,20 @@ def test_what_was_signed_before_changes_no_url(
         assert signer.sign(["a b", "c"], at, expires_in, request) == expected
 
 
+@pytest.mark.parametrize("address", [VIRTUAL_HOST, PATH_STYLE])
+@pytest.mark.parametrize("request_", [ObjectRequest(), ObjectRequest("HEAD", label="label")])
+def test_signed_paths_are_the_urls_of_their_keys(
+    address: BucketAddress, request_: ObjectRequest
+) -> None:
+    signer = Presigner(address, "eu-west-1", SESSION)
+    paths = [quoted.encode() for quoted in quote_keys(NAMES_TO_SIGN)]
+    signed = signer.sign_paths("tables/a b/", paths, AT, 900, request_)
+
+    keys = [f"tables/a b/{name}" for name in NAMES_TO_SIGN]
+    assert signed.urls(paths) == signer.sign(keys, AT, 900, request_)
+    assert signed.expires_at == (AT + 900) * 1000
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_quoting_many_keys_equals_quoting_each(keys: list[str]) -> None:
     assert quote_keys(keys) == [percent_encode(key, safe="/~") for key in keys]

@@ -9,7 +9,7 @@ from sluicegate_r2.address import SCHEME, canonical_location
 from sluicegate_r2.config import R2Config
 from sluicegate_r2.storage import R2Storage
 
-sluicegate_api_version = "1.1"
+sluicegate_api_version = "1.2"
 
 
 @hookimpl

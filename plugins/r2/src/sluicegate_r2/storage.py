@@ -13,10 +13,12 @@ from sluicegate.api import (
     ObjectDirectory,
     ObjectKeys,
     ObjectRequest,
+    PathSigner,
     PluginContext,
     Presigned,
     Principal,
     Scope,
+    SignedPaths,
     Storage,
     StorageError,
     TemporaryCredentials,
@@ -31,7 +33,7 @@ from sluicegate_s3.storage import S3Storage
 REGION = "auto"
 
 
-class R2Storage(Storage, CredentialVendor):
+class R2Storage(Storage, PathSigner, CredentialVendor):
     """Signs, opens and vends locations below one prefix of one bucket.
 
     Args:
@@ -100,6 +102,18 @@ class R2Storage(Storage, CredentialVendor):
         """Return presigned URLs for one kind of request; see `S3Storage.presign_request`."""
         aws, s3_locations = _as_aws(credentials), self._as_s3(locations)
         return await self._s3.presign_request(request, s3_locations, expires_in, aws)
+
+    async def sign_paths(
+        self,
+        request: ObjectRequest,
+        directory: str,
+        paths: Sequence[bytes],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> SignedPaths:
+        """Return the URLs of `presign_request` in parts; see `PathSigner.sign_paths`."""
+        (s3_directory,) = self._as_s3([directory])
+        return await self._s3.sign_paths(request, s3_directory, paths, expires_in, _as_aws(credentials))
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None

@@ -9,7 +9,7 @@ from sluicegate_s3.address import SCHEMES
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
 
-sluicegate_api_version = "1.1"
+sluicegate_api_version = "1.2"
 
 
 @hookimpl

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from sluicegate.api import LABEL_PARAMETER, ObjectRequest, quote_keys
+from sluicegate.api import LABEL_PARAMETER, ObjectRequest, SignedPaths, quote_keys
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.credentials import Credentials
 
@@ -93,20 +93,43 @@ class Presigner:
             TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
         """
         common = self._common(at, expires_in, request)
-        start, end, rest = self._address.origin + self._address.path, common.end, common.rest
-        copy_request, copy_inner = common.start_of_request.copy, common.inner.copy
-        copy_outer = common.outer.copy
-        urls = []
-        for key in quote_keys(keys):
-            hashed = copy_request()
-            hashed.update(key.encode())
-            hashed.update(rest)
-            message = copy_inner()
-            message.update(hashed.hexdigest().encode())
-            signature = copy_outer()
-            signature.update(message.digest())
-            urls.append(f"{start}{key}{end}{signature.hexdigest()}")
-        return urls
+        quoted = quote_keys(keys)
+        signatures = _signatures(common, common.start_of_request, map(str.encode, quoted))
+        start, end = self._address.origin + self._address.path, common.end
+        return [
+            f"{start}{key}{end}{signature}" for key, signature in zip(quoted, signatures, strict=True)
+        ]
+
+    def sign_paths(
+        self,
+        directory: str,
+        paths: Sequence[bytes],
+        at: int,
+        expires_in: int,
+        request: ObjectRequest = GET,
+    ) -> SignedPaths:
+        """Return the URLs of `sign` in parts.
+
+        Args:
+            directory: The part of the keys before the paths, not percent-encoded.
+            paths: The rest of the keys, percent-encoded.
+            at: Time of signing, epoch seconds.
+            expires_in: Lifetime in seconds from `at`, 1 to 604,800.
+            request: See `sign`.
+
+        Raises:
+            TableUnreadable: The directory contains half of a surrogate pair.
+        """
+        common = self._common(at, expires_in, request)
+        (before,) = quote_keys([directory])
+        start_of_request = common.start_of_request.copy()
+        start_of_request.update(before.encode())
+        return SignedPaths(
+            start=f"{self._address.origin}{self._address.path}{before}",
+            middle=common.end,
+            signatures=_signatures(common, start_of_request, paths),
+            expires_at=(at + expires_in) * 1000,
+        )
 
     def _common(self, at: int, expires_in: int, request: ObjectRequest) -> _Common:
         """Return what is the same for a batch. Batches of the same second are often the same."""
@@ -155,6 +178,21 @@ class Presigner:
                 key = hmac.digest(key, part.encode(), "sha256")
             self._key = (day, key)
         return self._key[1]
+
+
+def _signatures(common: _Common, start_of_request: _Hash, paths: Iterable[bytes]) -> list[str]:
+    """Return the signatures of canonical requests that begin in the same way."""
+    copy_request, copy_inner, copy_outer = start_of_request.copy, common.inner.copy, common.outer.copy
+    rest, signatures = common.rest, []
+    for path in paths:
+        hashed = copy_request()
+        hashed.update(path + rest)
+        message = copy_inner()
+        message.update(hashed.hexdigest().encode())
+        signature = copy_outer()
+        signature.update(message.digest())
+        signatures.append(signature.hexdigest())
+    return signatures
 
 
 def _signed_headers(request: ObjectRequest) -> dict[str, str]:

@@ -12,11 +12,13 @@ from sluicegate.api import (
     ObjectDirectory,
     ObjectKeys,
     ObjectRequest,
+    PathSigner,
     PluginContext,
     Presigned,
     Principal,
     RefreshingValue,
     Scope,
+    SignedPaths,
     Storage,
     TemporaryCredentials,
     UnsupportedOperation,
@@ -34,7 +36,7 @@ from sluicegate_s3.vending.bindings import Binding, FullBinding, RoleBinding, Se
 from sluicegate_s3.vending.vendor import Vendor
 
 
-class S3Storage(Storage, CredentialVendor):
+class S3Storage(Storage, PathSigner, CredentialVendor):
     """Presigns, opens and vends credentials for locations below one prefix of one bucket.
 
     Attributes:
@@ -109,18 +111,24 @@ class S3Storage(Storage, CredentialVendor):
         is left out unless `label_urls` is configured.
         """
         keys = self._keys.of(locations)
-        signing = (
-            await self._credentials.get()
-            if credentials is None
-            else parse_vended_credentials(credentials)
-        )
-        presigner = self._presigner_with(signing)
-        at = int(self._clock())
-        lifetime = signed_lifetime(at, expires_in, MAX_EXPIRES_IN, signing.expires_at)
+        presigner, at, lifetime = await self._signing(expires_in, credentials)
         urls: list[str] = []
         async for some in batches(keys):
             urls += presigner.sign(some, at, lifetime, request)
         return Presigned(urls, (at + lifetime) * 1000)
+
+    async def sign_paths(
+        self,
+        request: ObjectRequest,
+        directory: str,
+        paths: Sequence[bytes],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> SignedPaths:
+        """Return the URLs of `presign_request` in parts; see `PathSigner.sign_paths`."""
+        (key,) = self._keys.of([directory])
+        presigner, at, lifetime = await self._signing(expires_in, credentials)
+        return presigner.sign_paths(key, paths, at, lifetime, request)
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
@@ -166,6 +174,19 @@ class S3Storage(Storage, CredentialVendor):
     async def aclose(self) -> None:
         """Release connections."""
         self._stores.clear()
+
+    async def _signing(
+        self, expires_in: int, credentials: TemporaryCredentials | None
+    ) -> tuple[Presigner, int, int]:
+        """Return what signs, the time of signing in epoch seconds, and the lifetime in seconds."""
+        signing = (
+            await self._credentials.get()
+            if credentials is None
+            else parse_vended_credentials(credentials)
+        )
+        at = int(self._clock())
+        lifetime = signed_lifetime(at, expires_in, MAX_EXPIRES_IN, signing.expires_at)
+        return self._presigner_with(signing), at, lifetime
 
     def _vending(self) -> Vendor:
         if self._vendor is None:
