@@ -23,7 +23,7 @@ class PackedTexts:
         texts: The chunk.
     """
 
-    __slots__ = ("_file", "_rows")
+    __slots__ = ("__weakref__", "_file", "_rows")
 
     def __init__(self, texts: pa.StringArray) -> None:
         sink = pa.BufferOutputStream()

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from sluicegate._util.unused_pandas import keep_pandas_unloaded
 from sluicegate.tables.declaration import IcebergDeclaration
 from sluicegate.tables.derived import DerivedColumns
-from sluicegate.tables.packed import PackedTexts
+from sluicegate.tables.packed import PackedTexts, TextsReader
 
 keep_pandas_unloaded()  # whatever reads tables imports this module first
 
@@ -115,20 +115,56 @@ class FileChunk:
         """The batch of `FILE_SCHEMA` again."""
         return self.plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), self.stats.unpack())
 
-    def batches(
+    def blocks(
         self, live: pa.BooleanArray | None, rows: int, first: int | None = None
-    ) -> Iterator[pa.Table]:
-        """Like `FileSet.batches`. Parts without live files are not unpacked."""
+    ) -> Iterator[FileBlock]:
+        """Like `FileSet.blocks`."""
         reader, start, size = self.stats.reader(), 0, first or rows
         while start < len(self):
             mask = None if live is None else live.slice(start, size)
             if mask is None or mask.true_count:
-                plain = pa.Table.from_batches([self.plain.slice(start, size)])
-                stats = reader.slice(start, plain.num_rows)
-                part = plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), stats)
-                # A filter copies the rows that it keeps.
-                yield part if mask is None or mask.true_count == len(mask) else part.filter(mask)
+                count = min(size, len(self) - start)
+                some = mask is not None and mask.true_count < count
+                yield FileBlock(self, start, count, mask if some else None, reader)
             start, size = start + size, rows
+
+
+@dataclass(frozen=True, slots=True)
+class FileBlock:
+    """Adjacent rows of a chunk, at least one of which is live.
+
+    Attributes:
+        chunk: The chunk.
+        start: The number of the first row in the chunk.
+        rows: The number of rows.
+        live: Which of them are live (`None`: all of them).
+    """
+
+    chunk: FileChunk
+    start: int
+    rows: int
+    live: pa.BooleanArray | None
+    _reader: TextsReader
+
+    def __len__(self) -> int:
+        """Number of live files."""
+        return self.rows if self.live is None else int(self.live.true_count)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of the live files, which is not `stats`."""
+        column = pa.chunked_array([self.chunk.plain.column(name).slice(self.start, self.rows)])
+        return column if self.live is None else column.filter(self.live)
+
+    def every_file(self) -> pa.Table:
+        """All rows, of `FILE_SCHEMA`."""
+        plain = pa.Table.from_batches([self.chunk.plain.slice(self.start, self.rows)])
+        stats = self._reader.slice(self.start, self.rows)
+        return plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), stats)
+
+    def files(self) -> pa.Table:
+        """The live files, of `FILE_SCHEMA`."""
+        files = self.every_file()
+        return files if self.live is None else files.filter(self.live)  # a filter copies what it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +234,16 @@ class FileSet:
             )
             start += len(stats)
 
-    def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
-        """The live files in tables of `FILE_SCHEMA`, at most `rows` each; the first at most `first`."""
+    def blocks(self, rows: int, first: int | None = None) -> Iterator[FileBlock]:
+        """The blocks with live files, at most `rows` each; the first at most `first`."""
         for chunk, live in self.chunks():
-            for batch in chunk.batches(live, rows, first):
+            for block in chunk.blocks(live, rows, first):
                 first = None
-                yield batch
+                yield block
+
+    def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
+        """The live files of `blocks`, in tables of `FILE_SCHEMA`. Only these blocks are unpacked."""
+        return (block.files() for block in self.blocks(rows, first))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

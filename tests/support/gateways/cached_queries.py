@@ -19,6 +19,7 @@ from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOpt
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import Viewer
 from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
 
 NOW = 1_800_000_000_000
 ALL = QueryRequest(TimeTravel())
@@ -33,6 +34,7 @@ class CachedQueries:
         gateway: What is served.
         shared: The table.
         now: Epoch milliseconds, for the cache.
+        encoded: Keeps the parts of lines.
     """
 
     gateway: MemoryGateway
@@ -40,6 +42,7 @@ class CachedQueries:
     share: bool = False
     budget: int = BUDGET
     now: int = NOW
+    encoded: EncodedBlocks = field(default_factory=lambda: EncodedBlocks(BUDGET))
     cache: ResponseCache = field(init=False)
     queries: TableQueries = field(init=False)
 
@@ -48,7 +51,7 @@ class CachedQueries:
         self.cache = ResponseCache(self.budget, share=self.share, now=lambda: self.now)
         viewer = Viewer(gateway.resolver, gateway.reader, DirectoryAccess(gateway.instances))
         continuations = Continuations(TokenSigner(KEYS, 60), TokenSigner(KEYS.derive("refresh"), 60))
-        self.queries = TableQueries(viewer, gateway.signer, continuations, self.cache)
+        self.queries = TableQueries(viewer, gateway.signer, continuations, self.cache, self.encoded)
 
     async def respond(
         self,
@@ -57,10 +60,11 @@ class CachedQueries:
         *,
         header: str | None = None,
         coding: str | None = None,
+        file_ids: str | None = None,
         shared: SharedTable | None = None,
     ) -> SharingResponse:
         """The response to a query, before its lines are read."""
-        form = ResponseOptions(parse(header), content_coding=coding)
+        form = ResponseOptions(parse(header), file_ids, content_coding=coding)
         return await self.queries.query(principal, shared or self.shared, request, form)
 
     async def body(

@@ -12,7 +12,10 @@ class CacheSettings(SettingsModel):
     """The caches in memory."""
 
     snapshots: ByteSize = Field(
-        default=256_000_000, ge=0, description="Memory for the snapshots of tables."
+        default=256_000_000,
+        ge=0,
+        description="Memory for the snapshots of tables. What they leave of it is for the parts of "
+        "answers that depend only on the snapshot.",
     )
     commits: ByteSize = Field(
         default=64_000_000,

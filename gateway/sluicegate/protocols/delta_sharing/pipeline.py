@@ -79,6 +79,7 @@ class QueryPipeline:
         derived = DerivedLinks(keys, settings.public_url)
         signer = Signer(instances, vending, derived, sharing.presigned_url_ttl)
         answers = ResponseCache(settings.cache.answers, share=settings.cache.share_answers)
-        queries = TableQueries(viewer, signer, Continuations(pages, refreshes), answers)
+        continuations = Continuations(pages, refreshes)
+        queries = TableQueries(viewer, signer, continuations, answers, reader.encoded)
         changes = ChangeQueries(resolver, reader, signer, ChangeRanges(reader, pages))
         return cls(viewer, queries, changes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sluicegate.api import Presigned
+from sluicegate.api import Presigned, SignedPaths
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.presigning.signer import Signer
@@ -50,7 +50,14 @@ class Urls:
             StorageError: The store cannot sign now.
         """
         signed = await self._signer.presign(self._table, paths, self._label)
-        self._note(signed)
+        self._note(len(signed.urls), signed.expires_at)
+        return signed
+
+    async def of_encoded(self, paths: Sequence[bytes]) -> SignedPaths | None:
+        """URLs of percent-encoded paths in parts; see `Signer.sign_paths`."""
+        signed = await self._signer.sign_paths(self._table, paths, self._label)
+        if signed is not None:
+            self._note(len(signed.signatures), signed.expires_at)
         return signed
 
     async def of_each(self, paths: Sequence[str]) -> Presigned:
@@ -66,7 +73,7 @@ class Urls:
         """URLs of files that the table's format generates, in their order."""
         signed = self._signer.presign_derived(self._table, files)
         self.personal = True
-        self._note(signed)
+        self._note(len(signed.urls), signed.expires_at)
         return signed
 
     async def of_vectors(self, column: pa.ChunkedArray) -> dict[int, tuple[str, str]]:
@@ -87,10 +94,10 @@ class Urls:
             signed += zip(derived, (file.digest for file in derived.values()), urls, strict=True)
         return {row: (name, url) for row, name, url in signed}
 
-    def _note(self, signed: Presigned) -> None:
-        if signed.urls:
-            self._record.add(len(signed.urls), signed.expires_at)
-        self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
+    def _note(self, files: int, expires_at: int) -> None:
+        if files:
+            self._record.add(files, expires_at)
+        self.expires_at = min(self.expires_at or expires_at, expires_at)
 
 
 def _placed(root: str, column: pa.ChunkedArray) -> tuple[dict[int, str], dict[int, DerivedFile]]:

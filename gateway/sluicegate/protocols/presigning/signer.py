@@ -8,7 +8,9 @@ from sluicegate.access.directory_access import directory_obstacle
 from sluicegate.api import (
     ConfigurationError,
     ObjectRequest,
+    PathSigner,
     Presigned,
+    SignedPaths,
     Storage,
     TemporaryCredentials,
     UnsupportedOperation,
@@ -102,7 +104,29 @@ class Signer:
                 (`LocationPolicy`), or that no configured storage covers.
             StorageError: The store cannot sign now.
         """
-        return await self.presign_request(table, ObjectRequest(label=label) if label else _GET, paths)
+        return await self.presign_request(table, _labelled(label), paths)
+
+    async def sign_paths(
+        self, table: OpenTable, paths: Sequence[bytes], label: str | None = None
+    ) -> SignedPaths | None:
+        """URLs for percent-encoded paths below the table, in parts; raises as `presign` does.
+
+        Args:
+            table: The table.
+            paths: The paths. They are not scattered; see `is_scattered`.
+            label: See `presign`.
+
+        Returns:
+            `None` if the table's storage does not sign encoded paths.
+        """
+        if not isinstance(table.storage, PathSigner):
+            return None
+        count("sluicegate.files.signed", len(paths))
+        with span("sign", files=len(paths)):
+            directory = self._instances.canonical(table.source.location).rstrip("/") + "/"
+            return await table.storage.sign_paths(
+                _labelled(label), directory, paths, self._lifetime, self._vended(table)
+            )
 
     async def presign_request(
         self, table: OpenTable, request: ObjectRequest, paths: Sequence[str]
@@ -112,8 +136,7 @@ class Signer:
         vended = self._vended(table)
         with span("sign", files=len(paths)):
             root = self._instances.canonical(table.source.location)
-            spelled = "\n".join(paths)  # one search is faster than one for each path
-            if "://" not in spelled and ".." not in spelled:
+            if not is_scattered(paths):
                 prefix = root.rstrip("/") + "/"
                 locations = [prefix + path for path in paths]
                 return await self._sign(table.storage, request, locations, vended)
@@ -127,7 +150,7 @@ class Signer:
         Raises:
             UnsupportedOperation: No configured storage covers the path.
         """
-        if "://" not in path and ".." not in path:
+        if not is_scattered([path]):
             return table.storage.binds_method
         root = self._instances.canonical(table.source.location)
         return self._storage(join_location(root, path))[1].binds_method
@@ -199,3 +222,13 @@ class Signer:
                 "the table has files outside the storage that this gateway is allowed to share",
                 detail=error.message,
             ) from error
+
+
+def is_scattered(paths: Sequence[str]) -> bool:
+    """Whether a path can be an absolute location, or leave the table's directory."""
+    spelled = "\n".join(paths)  # one search is faster than one for each path
+    return "://" in spelled or ".." in spelled
+
+
+def _labelled(label: str | None) -> ObjectRequest:
+    return ObjectRequest(label=label) if label else _GET

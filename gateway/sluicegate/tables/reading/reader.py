@@ -13,6 +13,7 @@ from sluicegate._util.singleflight import SingleFlight
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
 from sluicegate.api.budget import Budget, TableLimits, Turns
 from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
+from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
 from sluicegate.tables.reading.failures import Failures
 from sluicegate.tables.reading.lingering import Lingering
 from sluicegate.tables.reading.tracebacks import release_locals
@@ -37,6 +38,9 @@ class TableReader:
         formats: By the name in `CatalogTable.format`.
         max_bytes: Maximum total size of cached snapshots. A larger one is kept only for a short time.
         limits: Limits of one read of a table. Formats count it in the directory's budget.
+
+    Attributes:
+        encoded: Keeps texts of files in the memory that is left of `max_bytes`.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class TableReader:
         )
         self._listing_flights: SingleFlight[Sequence[DescribedVersion]] = SingleFlight()
         self._derived = DerivedFiles()
+        self.encoded = EncodedBlocks(max_bytes)
 
     async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
         """The newest snapshot: the cached one, advanced by later commits.
@@ -233,6 +238,7 @@ class TableReader:
 
     def _keep(self, key: Hashable, snapshot: Snapshot) -> None:
         self._cache.put(key, snapshot)
+        self.encoded.resize(self._max_bytes - self._cache.weight)
         gauge("sluicegate.snapshots.memory", self._cache.weight)
         if snapshot.nbytes > self._max_bytes:
             self._lingering.put(key, snapshot)

@@ -19,7 +19,9 @@ from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url
 
 from sluicegate.api import (
     ObjectRequest,
+    PathSigner,
     Presigned,
+    SignedPaths,
     StorageError,
     TemporaryCredentials,
     UnsupportedOperation,
@@ -183,6 +185,42 @@ async def test_urls_are_for_the_request_that_a_client_sends() -> None:
     assert plain.urls == urls
     assert [credentials for _, credentials in gateway.storage.signed] == [SESSION] * 3
     assert {*gateway.storage.lifetimes, *pond.lifetimes} == {LIFETIME}
+
+
+class PathStorage(SigningStorage, PathSigner):
+    """Signs encoded paths, and remembers the requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[object, ...]] = []
+
+    async def sign_paths(
+        self,
+        request: ObjectRequest,
+        directory: str,
+        paths: Sequence[bytes],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> SignedPaths:
+        """URLs whose signature is their number."""
+        self.asked.append((request, directory, list(paths), expires_in, credentials))
+        return SignedPaths("https://x/", "?s=", [*map(str, range(len(paths)))], EXPIRES)
+
+
+@pytest.mark.parametrize("location", [ROOT, f"{ROOT}/"])
+async def test_encoded_paths_are_signed_below_the_table(location: str) -> None:
+    gateway = memory_gateway(storage=(storage := PathStorage()))
+    table = await opened(gateway, SESSION)
+    table = replace(table, source=replace(table.source, location=location))
+    signed = await signer(gateway).sign_paths(table, [b"a%20b", b"c"], "label")
+    assert signed is not None
+    assert signed.urls([b"a%20b", b"c"]) == ["https://x/a%20b?s=0", "https://x/c?s=1"]
+    request = ObjectRequest(label="label")
+    assert storage.asked == [(request, f"{ROOT}/", [b"a%20b", b"c"], LIFETIME, SESSION)]
+
+
+async def test_a_storage_need_not_sign_encoded_paths(gateway: MemoryGateway) -> None:
+    assert await signer(gateway).sign_paths(await opened(gateway), [b"a"]) is None
 
 
 async def test_a_storage_whose_urls_accept_every_request_has_one_kind(gateway: MemoryGateway) -> None:

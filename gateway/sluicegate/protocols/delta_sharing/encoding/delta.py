@@ -6,7 +6,7 @@ Each line wraps the log's own action; only paths are replaced by presigned URLs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -17,14 +17,15 @@ from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
+    Columns,
     TableTotals,
     VersionStamp,
-    escape,
     expiration,
     line,
     optional,
     present,
     travelled,
+    urls,
 )
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
@@ -33,6 +34,8 @@ _EXTRAS = (
     ("default_row_commit_version", "defaultRowCommitVersion"),
     ("clustering_provider", "clusteringProvider"),
 )
+
+_NO_VECTORS: Mapping[int, tuple[str, str]] = {}
 
 
 def protocol(answered: TableProtocol, *, version: int | None = None) -> bytes:
@@ -100,24 +103,56 @@ def files(
         at: The version that time travel requested.
         hash_name: The hash of the path that makes the id: `md5` or `sha256`.
     """
-    head_tail = travelled(at) + expiration(presigned)
+    rows = file_texts(batch, hash_name, vectors)
+    return lines(urls(presigned), rows, at, expiration(presigned))
+
+
+def file_texts(
+    batch: pa.Table, hash_name: str, vectors: Mapping[int, tuple[str, str]] = _NO_VECTORS
+) -> tuple[Sequence[bytes], Sequence[bytes]]:
+    """The ids and the ends of the lines of files.
+
+    They are the same in all responses about a version, if no file has a deletion vector.
+
+    Args:
+        batch: Rows of `FILE_SCHEMA`.
+        hash_name: See `files`.
+        vectors: See `files`.
+    """
+    actions, vector_ids = vector_members(batch, vectors)
+    ids = file_ids(batch, hash_name)
     rows = zip(
-        escape(presigned.urls),
-        file_ids(batch, hash_name),
         texts(batch.column("partition_values")),
         integers(batch.column("size")),
         moments(batch.column("modification_time")),
         optional(texts(batch.column("stats")), "stats"),
         extras(batch),
-        *vector_members(batch, vectors),
+        actions,
         strict=True,
     )
-    return "".join(
-        f'{{"file":{{"id":"{id}"{vector_id}{head_tail},"deltaSingleAction":{{"add":{{"path":{url},'
-        f'"partitionValues":{partition},"size":{size},"modificationTime":{modified},"dataChange":true'
-        f"{stats}{extra}{vector}}}}}}}}}\n"
-        for url, id, partition, size, modified, stats, extra, vector, vector_id in rows
-    ).encode()
+    ends = [
+        f',"partitionValues":{partition},"size":{size},"modificationTime":{modified},"dataChange":true'
+        f"{stats}{extra}{vector}".encode()
+        for partition, size, modified, stats, extra, vector in rows
+    ]
+    return [f'"{id}"{vector_id}'.encode() for id, vector_id in zip(ids, vector_ids, strict=True)], ends
+
+
+def lines(
+    url: Columns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
+) -> bytes:
+    """One line per file.
+
+    Args:
+        url: The URLs.
+        texts: Those of `file_texts`.
+        at: The version that time travel requested.
+        expires: The member with the expiry of the URLs.
+    """
+    ids, ends = map(Columns.of, texts)
+    middle = f'{travelled(at)}{expires},"deltaSingleAction":{{"add":{{"path":'.encode()
+    start, end = Columns((b'{"file":{"id":',)), Columns((b"}}}}\n",))
+    return (start + ids + Columns((middle,)) + url + ends + end).joined()
 
 
 def moments(column: pa.ChunkedArray) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from sluicegate.api import Presigned
+from sluicegate.api import Presigned, SignedPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,52 @@ class TableTotals:
 
     size: int
     files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of texts, from which the lines of many files are joined at once.
+
+    Attributes:
+        between: The texts that are the same in all lines: before the first column, between the columns,
+            and after the last one.
+        texts: The columns, of the same length.
+    """
+
+    between: tuple[bytes, ...]
+    texts: tuple[Sequence[bytes], ...] = ()
+
+    @classmethod
+    def of(cls, *texts: Sequence[bytes]) -> Columns:
+        """Columns with nothing between them."""
+        return cls((b"",) * (len(texts) + 1), texts)
+
+    def __add__(self, other: Columns) -> Columns:
+        """These columns, and others after them."""
+        seam = self.between[-1] + other.between[0]
+        return Columns((*self.between[:-1], seam, *other.between[1:]), self.texts + other.texts)
+
+    def joined(self) -> bytes:
+        """The lines. There is at least one column."""
+        width, rows = 2 * len(self.texts) + 1, len(self.texts[0])
+        parts = [b""] * (width * rows)
+        for place, text in enumerate(self.between):
+            parts[2 * place :: width] = [text] * rows
+        for place, column in enumerate(self.texts):
+            parts[2 * place + 1 :: width] = column
+        return b"".join(parts)
+
+
+def urls(presigned: Presigned) -> Columns:
+    """URLs as JSON strings."""
+    return Columns.of([orjson.dumps(url) for url in presigned.urls])
+
+
+def signed_urls(paths: Sequence[bytes], signed: SignedPaths) -> Columns:
+    """URLs as JSON strings, from their parts."""
+    start, middle = (orjson.dumps(text)[1:-1] for text in (signed.start, signed.middle))
+    signatures = "\n".join(signed.signatures).encode().split(b"\n") if paths else []
+    return Columns((b'"' + start, middle, b'"'), (paths, signatures))
 
 
 def line(value: Mapping[str, Any]) -> bytes:
@@ -50,9 +96,9 @@ def optional(column: Sequence[str | None], key: str) -> list[str]:
     return [head + dumps(text).decode() if text is not None else "" for text in column]
 
 
-def expiration(presigned: Presigned) -> str:
+def expiration(signed: Presigned | SignedPaths) -> str:
     """For each file, the JSON member with the expiry of its URL in epoch milliseconds."""
-    return f',"expirationTimestamp":{presigned.expires_at}'
+    return f',"expirationTimestamp":{signed.expires_at}'
 
 
 def travelled(at: VersionStamp | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,14 +13,15 @@ from sluicegate.api import Presigned
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
+    Columns,
     TableTotals,
     VersionStamp,
-    escape,
     expiration,
     line,
     optional,
     present,
     travelled,
+    urls,
 )
 from sluicegate.tables.snapshot import TableMetadata
 
@@ -74,19 +75,44 @@ def files(
         at: The version that time travel requested.
         hash_name: The hash of the path that makes the id: `md5` or `sha256`.
     """
-    tail = travelled(at) + expiration(presigned) + "}}\n"
+    return lines(urls(presigned), file_texts(batch, hash_name), at, expiration(presigned))
+
+
+def file_texts(batch: pa.Table, hash_name: str) -> tuple[Sequence[bytes]]:
+    """The ends of the lines of files, which are the same in all responses about a version.
+
+    Args:
+        batch: Rows of `FILE_SCHEMA`.
+        hash_name: See `files`.
+    """
     rows = zip(
-        escape(presigned.urls),
         file_ids(batch, hash_name),
         texts(batch.column("partition_values")),
         integers(batch.column("size")),
         optional(texts(batch.column("stats")), "stats"),
         strict=True,
     )
-    return "".join(
-        f'{{"file":{{"url":{url},"id":"{id}","partitionValues":{partition},"size":{size}{stats}{tail}'
-        for url, id, partition, size, stats in rows
-    ).encode()
+    return (
+        [
+            f',"id":"{id}","partitionValues":{partition},"size":{size}{stats}'.encode()
+            for id, partition, size, stats in rows
+        ],
+    )
+
+
+def lines(
+    url: Columns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
+) -> bytes:
+    """One line per file.
+
+    Args:
+        url: The URLs.
+        texts: Those of `file_texts`.
+        at: The version that time travel requested.
+        expires: The member with the expiry of the URLs.
+    """
+    end = f"{travelled(at)}{expires}}}}}\n".encode()
+    return (Columns((b'{"file":{"url":',)) + url + Columns.of(*texts) + Columns((end,))).joined()
 
 
 @cached_by_text

@@ -32,6 +32,8 @@ from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, Offered
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
+from sluicegate.tables.snapshot import FileBlock
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.telemetry import span
 
@@ -47,15 +49,22 @@ class TableQueries:
         signer: Presigns files, and records their URLs.
         continuations: Issues and verifies tokens.
         cache: Keeps responses to queries.
+        encoded: Keeps the parts of lines that responses to different queries share.
     """
 
     def __init__(
-        self, viewer: Viewer, signer: Signer, continuations: Continuations, cache: ResponseCache
+        self,
+        viewer: Viewer,
+        signer: Signer,
+        continuations: Continuations,
+        cache: ResponseCache,
+        encoded: EncodedBlocks,
     ) -> None:
         self._viewer = viewer
         self._signer = signer
         self._continuations = continuations
         self._cache = cache
+        self._encoded_blocks = encoded
         self._index_threads = anyio.CapacityLimiter(_INDEX_THREADS)
 
     async def metadata(
@@ -141,7 +150,7 @@ class TableQueries:
             total = selection.total()
         _note_offered(view, total)
         shareable = keys is not None and keys.shared is not None
-        lines = FileLines(self._signer, view, total, shareable=shareable)
+        lines = FileLines(self._signer, view, self._encoded_blocks, total, shareable=shareable)
         head = view.head() + (b"" if first is None else await lines.encode(first))
         coding = None if keys is None else form.content_coding
         encoder = BodyEncoder(coding)
@@ -173,7 +182,7 @@ class TableQueries:
             yield await encoder.part(await lines.encode(batch))
             await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
 
-    async def _next_batch(self, view: View, selection: FileSelection) -> pa.Table | None:
+    async def _next_batch(self, view: View, selection: FileSelection) -> pa.Table | FileBlock | None:
         try:
             return await selection.next_batch(self._index_threads)
         except IndexUnusable as error:

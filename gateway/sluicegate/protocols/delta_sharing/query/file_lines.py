@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
+from sluicegate.protocols.delta_sharing.encoding.ndjson import expiration, signed_urls, urls
+from sluicegate.protocols.delta_sharing.query.kept_texts import KeptTexts
 from sluicegate.protocols.delta_sharing.view import View
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
 from sluicegate.protocols.presigning.response_urls import Urls
@@ -15,6 +19,8 @@ from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.canonical_partitions import canonical_partitions
 from sluicegate.tables.partitions import answered_partitions
 from sluicegate.tables.predicates.saturated_bounds import saturated_bounds
+from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
+from sluicegate.tables.snapshot import FileBlock
 
 
 class FileLines:
@@ -23,29 +29,38 @@ class FileLines:
     Args:
         signer: Presigns files, and counts what recipients are offered.
         view: The table.
+        kept: Keeps texts of lines for further responses.
         total: All files of the response, if they are known. They are counted at once. Otherwise each
             batch is counted before it is signed.
         shareable: Whether other recipients can get the same response.
 
     Attributes:
-        offered: The files so far.
+        offered: All files of the response, if they are known, or else the files so far.
 
     Raises:
         RateLimited: The recipient would get more than it is allowed to get in a day.
     """
 
     def __init__(
-        self, signer: Signer, view: View, total: Offered | None = None, *, shareable: bool = False
+        self,
+        signer: Signer,
+        view: View,
+        kept: EncodedBlocks,
+        total: Offered | None = None,
+        *,
+        shareable: bool = False,
     ) -> None:
         if total is not None:
             signer.offer(view.table, total)
-        self.offered = NO_FILES
+        self.offered = NO_FILES if total is None else total
         self._signer = signer
         self._counted = total is not None
         self._urls = Urls(signer, view.table, shareable=shareable)
         self._view = view
         self._partitions = canonical_partitions(view.snapshot.metadata)
         self._bounds = saturated_bounds(view.snapshot.metadata.schema_string)
+        self._parquet = view.agreement.response_format == "parquet"
+        self._kept = KeptTexts(kept, view, self._file_texts)
 
     @property
     def expires_at(self) -> int | None:
@@ -57,8 +72,8 @@ class FileLines:
         """The URLs so far."""
         return self._urls.issued
 
-    async def encode(self, batch: pa.Table) -> bytes:
-        """The lines of a batch of files (rows of `FILE_SCHEMA`).
+    async def encode(self, batch: pa.Table | FileBlock) -> bytes:
+        """The lines of a batch of files (a block, or rows of `FILE_SCHEMA`).
 
         Raises:
             StorageError: The store cannot sign now.
@@ -66,19 +81,45 @@ class FileLines:
             RateLimited: The recipient would get more than it is allowed to get in a day.
         """
         view = self._view
-        more = offered_in(batch)
         if not self._counted:
+            more = offered_in(batch)
             self._signer.offer(view.table, more)
-        self.offered += more
-        batch = self._bounds.without(answered_partitions(batch, view.snapshot.metadata))
-        batch = self._partitions.of_files(batch)
+            self.offered += more
+        if isinstance(batch, FileBlock):
+            kept = self._kept.of(batch)
+            if kept is not None:
+                return await self._joined(batch, *kept)
+            batch = batch.files()
+        batch = self._answered(batch)
         presigned = await self._urls.of(texts(batch.column("path")))
-        if view.agreement.response_format == "parquet":
+        if self._parquet:
             return parquet_lines.files(batch, presigned, view.at, view.hash_name)
         vectors = await self._urls.of_vectors(batch.column("deletion_vector"))
         return delta_lines.files(batch, presigned, vectors, view.at, view.hash_name)
 
+    async def _joined(
+        self, block: FileBlock, paths: Sequence[bytes], *columns: Sequence[bytes]
+    ) -> bytes:
+        signed = await self._urls.of_encoded(paths)
+        if signed is not None:
+            url, expires = signed_urls(paths, signed), expiration(signed)
+        else:
+            presigned = await self._urls.of(texts(block.column("path")))
+            url, expires = urls(presigned), expiration(presigned)
+        lines = parquet_lines.lines if self._parquet else delta_lines.lines
+        return lines(url, columns, self._view.at, expires)
 
-def offered_in(files: pa.Table) -> Offered:
-    """The data files of a table with a column `size`."""
-    return Offered(files.num_rows, pc.sum(files.column("size")).as_py() or 0)
+    def _file_texts(self, files: pa.Table) -> tuple[Sequence[bytes], ...]:
+        encode = parquet_lines.file_texts if self._parquet else delta_lines.file_texts
+        return encode(self._answered(files), self._view.hash_name)
+
+    def _answered(self, files: pa.Table) -> pa.Table:
+        """The files with the partition values and statistics that responses have."""
+        files = answered_partitions(files, self._view.snapshot.metadata)
+        return self._partitions.of_files(self._bounds.without(files))
+
+
+def offered_in(files: pa.Table | FileBlock) -> Offered:
+    """The data files of a block, or of a table with a column `size`."""
+    sizes = files.column("size")
+    return Offered(len(sizes), pc.sum(sizes).as_py() or 0)

@@ -16,7 +16,7 @@ from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BAT
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.protocols.presigning.issued_urls import Offered
-from sluicegate.tables.snapshot import FileSet
+from sluicegate.tables.snapshot import FileBlock, FileSet
 
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot_index.selection import SelectedFiles
@@ -27,18 +27,20 @@ class FileSelection:
     """The files to return.
 
     Attributes:
-        batches: The files, in batches.
+        batches: The files, in batches. Rows of `FILE_SCHEMA`, or blocks that are not unpacked.
         limit: Counts the rows of the batches that were taken.
         last_path: Set if there are more files after this page.
         source: What the batches are taken from.
     """
 
-    batches: Iterator[pa.Table]
+    batches: Iterator[pa.Table | FileBlock]
     limit: RowLimit
     last_path: str | None = None
     source: FileSet | SelectedFiles | pa.Table | None = None
 
-    async def next_batch(self, index_threads: anyio.CapacityLimiter | None = None) -> pa.Table | None:
+    async def next_batch(
+        self, index_threads: anyio.CapacityLimiter | None = None
+    ) -> pa.Table | FileBlock | None:
         """The next batch, or `None`. Batches of an index are read in a thread.
 
         Args:
@@ -69,7 +71,10 @@ class FileSelection:
 def select(files: FileSet | SelectedFiles, request: QueryRequest, start: Continuation) -> FileSelection:
     """The files that a request returns, if it starts at a position. Pages are of a `FileSet`."""
     limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
-    if not isinstance(files, FileSet) or (request.max_files is None and start.after is None):
+    whole = request.max_files is None and start.after is None
+    if isinstance(files, FileSet) and whole and limit.left is None:
+        return FileSelection(files.blocks(BATCH_ROWS, first=FIRST_BATCH_ROWS), limit, source=files)
+    if not isinstance(files, FileSet) or whole:
         batches = files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)
         return FileSelection(limit.cut(batches), limit, source=files)
     rows, more = page(files, start.after, request.max_files or len(files))

@@ -67,7 +67,11 @@ class SubmittedQueries:
         viewer = Viewer(gateway.resolver, gateway.reader, DirectoryAccess(gateway.instances))
         pages = TokenSigner(KEYS, 60)
         self._queries = TableQueries(
-            viewer, gateway.signer, Continuations(pages, pages), ResponseCache(0)
+            viewer,
+            gateway.signer,
+            Continuations(pages, pages),
+            ResponseCache(0),
+            gateway.reader.encoded,
         )
         self._format = gateway.format
         self._tested = AsyncQueries(self._table_queries, keys, BackgroundJobs(), 0, clock)

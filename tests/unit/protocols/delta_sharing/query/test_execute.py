@@ -51,7 +51,11 @@ def queries(gateway: MemoryGateway) -> TableQueries:
     viewer = Viewer(gateway.resolver, gateway.reader, DirectoryAccess(gateway.instances))
     refreshes = TokenSigner(KEYS.derive("refresh"), 60)
     return TableQueries(
-        viewer, gateway.signer, Continuations(TokenSigner(KEYS, 60), refreshes), ResponseCache(0)
+        viewer,
+        gateway.signer,
+        Continuations(TokenSigner(KEYS, 60), refreshes),
+        ResponseCache(0),
+        gateway.reader.encoded,
     )
 
 

@@ -49,7 +49,7 @@ async def file_lines(
     form = ResponseOptions(parse(header), hash_)
     shared = shared_table(history=True)
     view = await viewer.view(ACME, shared, form, travel=travel or TimeTravel())
-    return FileLines(gateway.signer, view)
+    return FileLines(gateway.signer, view, gateway.reader.encoded)
 
 
 async def encoded(lines: FileLines, *rows: Row) -> list[dict[str, Any]]:
