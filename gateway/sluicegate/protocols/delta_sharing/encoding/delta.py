@@ -13,11 +13,11 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.api import Presigned
+from sluicegate.protocols.columns.joined_columns import Columns
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
-    Columns,
     TableTotals,
     VersionStamp,
     expiration,

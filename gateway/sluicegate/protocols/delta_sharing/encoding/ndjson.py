@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api import Presigned, SignedPaths
+from sluicegate.protocols.columns.joined_columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,40 +26,6 @@ class TableTotals:
 
     size: int
     files: int
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of texts, from which the lines of many files are joined at once.
-
-    Attributes:
-        between: The texts that are the same in all lines: before the first column, between the columns,
-            and after the last one.
-        texts: The columns, of the same length.
-    """
-
-    between: tuple[bytes, ...]
-    texts: tuple[Sequence[bytes], ...] = ()
-
-    @classmethod
-    def of(cls, *texts: Sequence[bytes]) -> Columns:
-        """Columns with nothing between them."""
-        return cls((b"",) * (len(texts) + 1), texts)
-
-    def __add__(self, other: Columns) -> Columns:
-        """These columns, and others after them."""
-        seam = self.between[-1] + other.between[0]
-        return Columns((*self.between[:-1], seam, *other.between[1:]), self.texts + other.texts)
-
-    def joined(self) -> bytes:
-        """The lines. There is at least one column."""
-        width, rows = 2 * len(self.texts) + 1, len(self.texts[0])
-        parts = [b""] * (width * rows)
-        for place, text in enumerate(self.between):
-            parts[2 * place :: width] = [text] * rows
-        for place, column in enumerate(self.texts):
-            parts[2 * place + 1 :: width] = column
-        return b"".join(parts)
 
 
 def urls(presigned: Presigned) -> Columns:

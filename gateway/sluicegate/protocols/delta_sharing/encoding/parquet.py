@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from sluicegate._util.lru import cached_by_text
 from sluicegate.api import Presigned
+from sluicegate.protocols.columns.joined_columns import Columns
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
-    Columns,
     TableTotals,
     VersionStamp,
     expiration,

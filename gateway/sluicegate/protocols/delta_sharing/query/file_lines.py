@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.api import quote_keys
+from sluicegate.protocols.columns.kept_texts import KeptTexts
 from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.ndjson import expiration, signed_urls, urls
-from sluicegate.protocols.delta_sharing.query.kept_texts import KeptTexts
 from sluicegate.protocols.delta_sharing.view import View
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
 from sluicegate.protocols.presigning.response_urls import Urls
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import Signer, is_scattered
 from sluicegate.tables.canonical_partitions import canonical_partitions
+from sluicegate.tables.column_mapping import mapping_mode
 from sluicegate.tables.partitions import answered_partitions
 from sluicegate.tables.predicates.saturated_bounds import saturated_bounds
 from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
@@ -60,7 +62,7 @@ class FileLines:
         self._partitions = canonical_partitions(view.snapshot.metadata)
         self._bounds = saturated_bounds(view.snapshot.metadata.schema_string)
         self._parquet = view.agreement.response_format == "parquet"
-        self._kept = KeptTexts(kept, view, self._file_texts)
+        self._kept = KeptTexts(kept, _encoding(view), self._file_texts)
 
     @property
     def expires_at(self) -> int | None:
@@ -109,14 +111,29 @@ class FileLines:
         lines = parquet_lines.lines if self._parquet else delta_lines.lines
         return lines(url, columns, self._view.at, expires)
 
-    def _file_texts(self, files: pa.Table) -> tuple[Sequence[bytes], ...]:
+    def _file_texts(self, files: pa.Table) -> Sequence[Sequence[bytes]] | None:
+        """Encoded paths, and texts of lines, if these do not depend on signatures."""
+        paths, vectors = texts(files.column("path")), files.column("deletion_vector")
+        if is_scattered(paths) or not (self._parquet or vectors.null_count == len(vectors)):
+            return None
         encode = parquet_lines.file_texts if self._parquet else delta_lines.file_texts
-        return encode(self._answered(files), self._view.hash_name)
+        quoted = [path.encode() for path in quote_keys(paths)]
+        return quoted, *encode(self._answered(files), self._view.hash_name)
 
     def _answered(self, files: pa.Table) -> pa.Table:
         """The files with the partition values and statistics that responses have."""
         files = answered_partitions(files, self._view.snapshot.metadata)
         return self._partitions.of_files(self._bounds.without(files))
+
+
+def _encoding(view: View) -> Hashable:
+    """All that the texts of lines depend on, besides the files."""
+    metadata = view.snapshot.metadata
+    return (
+        *(view.agreement.response_format, view.hash_name),
+        *(metadata.schema_string, metadata.partition_columns, mapping_mode(metadata)),
+        metadata.iceberg is None,
+    )
 
 
 def offered_in(files: pa.Table | FileBlock) -> Offered:

@@ -6,8 +6,6 @@ does not need the table's snapshot to decide: the cost does not depend on the si
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import re
 import time
@@ -19,9 +17,10 @@ from sluicegate.access.partition_filter import PartitionFilter
 from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTable
 from sluicegate.protocols.iceberg_rest.file_access.object_keys import (
     BUCKET,
-    quote_path,
+    quote_paths,
     unquote_path,
 )
+from sluicegate.signing.hmac_states import hmac_states
 from sluicegate.signing.keyring import KeyRing
 
 _PURPOSE = "iceberg file paths"
@@ -60,26 +59,21 @@ class ProvenPaths:
         issued_at: Rounded time of issue, epoch seconds. Paths of the same view and time are identical.
     """
 
-    def __init__(self, state: hmac.HMAC, version: int, issued_at: int) -> None:
+    def __init__(self, proofs: _Proofs, version: int, issued_at: int) -> None:
         self.version = version
         self.issued_at = issued_at
-        self._state = state
+        self._proofs = proofs
         self._start = f"s3://{BUCKET}/{version}-{issued_at}-"
 
     def of(self, paths: Sequence[str]) -> list[str]:
         """Paths of files, in their order; see `ViewPaths`."""
-        copy, tags, quoted = self._state.copy, [], []
-        for path in paths:
-            encoded = path.encode()
-            tag = copy()
-            tag.update(encoded)
-            tags.append(tag.digest()[:_TAG])
-            quoted.append(quote_path(encoded))
+        encoded = [path.encode() for path in paths]
+        tags = self._proofs.tags(encoded)
         text = b2a_base64(b"".join(tags), newline=False).translate(_TO_URL_SAFE).decode()
         start, width = self._start, _TAG * 4 // 3
         return [
             f"{start}{text[at : at + width]}/{path}"
-            for at, path in zip(range(0, len(text), width), quoted, strict=True)
+            for at, path in zip(range(0, len(text), width), quote_paths(encoded), strict=True)
         ]
 
 
@@ -124,7 +118,7 @@ class FilePaths:
             now = int(self._clock())
             issued_at = now - now % self._step
         view = view_identity(principal, shared, source)
-        return ProvenPaths(_state(self._keys.signing, view, version, issued_at), version, issued_at)
+        return ProvenPaths(_Proofs(self._keys.signing, view, version, issued_at), version, issued_at)
 
     def verify(
         self, principal: Principal, shared: SharedTable, source: CatalogTable, key: str
@@ -149,9 +143,8 @@ class FilePaths:
         version, issued_at = int(match["version"]), int(match["issued"])
 
         def tag(secret: bytes) -> bytes:
-            state = _state(secret, view, version, issued_at)
-            state.update(encoded)
-            return state.digest()[:_TAG]
+            (found,) = _Proofs(secret, view, version, issued_at).tags([encoded])
+            return found
 
         if not self._keys.accepts(_decoded(match["tag"]), tag):
             raise _refused(
@@ -171,9 +164,23 @@ def _decoded(tag: str) -> bytes:
     return a2b_base64(tag.encode().translate(_FROM_URL_SAFE))
 
 
-def _state(key: bytes, view: bytes, version: int, issued_at: int) -> hmac.HMAC:
-    """The state of a proof before the path. Copying it for each path saves most of the work."""
-    return hmac.new(key, b"%b\n%d\n%d\n" % (view, version, issued_at), hashlib.sha256)
+class _Proofs:
+    """Makes the proofs of paths."""
+
+    def __init__(self, key: bytes, view: bytes, version: int, issued_at: int) -> None:
+        self._inner, self._outer = hmac_states(key)
+        self._inner.update(b"%b\n%d\n%d\n" % (view, version, issued_at))
+
+    def tags(self, paths: Sequence[bytes]) -> list[bytes]:
+        """The proofs of some paths."""
+        copy_inner, copy_outer, tags = self._inner.copy, self._outer.copy, []
+        for path in paths:
+            message = copy_inner()
+            message.update(path)
+            tag = copy_outer()
+            tag.update(message.digest())
+            tags.append(tag.digest()[:_TAG])
+        return tags
 
 
 def view_identity(principal: Principal, shared: SharedTable, source: CatalogTable) -> bytes:

@@ -9,6 +9,7 @@ in a request, so a request is decoded twice.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -27,6 +28,15 @@ def quote_path(path: bytes) -> str:
     if path.translate(None, _UNQUOTED):
         return _UNSAFE.sub(_percent, path).decode()
     return path.decode()
+
+
+def quote_paths(paths: Sequence[bytes]) -> list[str]:
+    """Quote paths. If all of them need no change, this is detected once for all."""
+    text = b"\n/".join((b"", *paths))
+    safe = text.count(b"\n") == len(paths) and not text.translate(None, _UNQUOTED + b"\n")
+    if not safe or b"/." in text or b"//" in text:
+        return [quote_path(path) for path in paths]
+    return text.decode().split("\n/")[1:]
 
 
 def unquote_path(quoted: str) -> bytes | None:

@@ -137,7 +137,8 @@ class ScanPlanner:
         # `min-rows-requested` can end the page earlier.
         most = len(selection.files)
         note_issued("file paths", version=view.snapshot.version, most_files=most)
-        encoder = TaskEncoder(view, selection, statistics, blobs, partitions, self._threads)
+        kept = self._reader.encoded if request.min_rows is None else None
+        encoder = TaskEncoder(view, selection, statistics, blobs, partitions, self._threads, kept)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)
@@ -167,8 +168,8 @@ class ScanPlanner:
     ) -> AsyncIterator[bytes]:
         """The tasks, and what follows them, which is the last part."""
         left, separator = request.min_rows, b""
-        for batch in selection.files.batches(encoder.batch_files):
-            encoded = await encoder.encode(batch)
+        for block in selection.files.blocks(encoder.batch_files):
+            encoded = await encoder.encode(block)
             yield separator + encoded.tasks
             separator = b","
             left = None if left is None else left - encoded.rows

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.kept_texts import KeptTexts
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, TaskSelection
@@ -19,7 +21,10 @@ from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs, delete_file
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
+from sluicegate.tables.snapshot import FileBlock
 
+_ENCODING = "sizes and records of Iceberg tasks"
 _RECORDS = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _BATCH_FILES = 256  # larger batches outgrow the CPU cache, and block the event loop for longer
 _BATCH_BYTES = 1 << 20  # of residuals
@@ -51,6 +56,7 @@ class TaskEncoder:
         blobs: Finds deletion vectors. `None` if the client cannot read any.
         partitions: Reads the values of partitions for the client.
         threads: Encode statistics.
+        kept: Keeps the members of tasks that are the same in each plan. `None` if rows are counted.
 
     Attributes:
         delete_files: The delete files that the tasks so far refer to.
@@ -64,6 +70,7 @@ class TaskEncoder:
         blobs: VectorBlobs | None,
         partitions: PartitionReader,
         threads: LimitedThreads,
+        kept: EncodedBlocks | None = None,
     ) -> None:
         self.delete_files: list[bytes] = []
         self._view = view
@@ -73,8 +80,11 @@ class TaskEncoder:
         self._threads = threads
         self._partitions = partitions
         self._members: dict[str, bytes] = {}
-        self._templates: dict[str, tuple[str, str, bool]] = {}
+        self._templates: dict[str, tuple[bytes, bytes, bool]] = {}
         self._uncounted = _always_true(view.shape)
+        self._kept = None
+        if kept is not None and statistics is None:
+            self._kept = KeptTexts(kept, _ENCODING, _plain_members)
 
     @property
     def batch_files(self) -> int:
@@ -83,33 +93,42 @@ class TaskEncoder:
         within = _BATCH_BYTES // (1 + self._selection.longest)
         return max(1, min(_BATCH_FILES // (1 + columns // _FEW_COLUMNS), within))
 
-    async def encode(self, files: pa.Table) -> Encoded:
-        """The tasks of a batch of files (rows of `FILE_SCHEMA`).
+    async def encode(self, block: FileBlock) -> Encoded:
+        """The tasks of a block of files.
 
         Raises:
             TableUnreadable: The descriptor of a deletion vector is malformed.
             UnsupportedOperation: Iceberg clients cannot read a partition value or deletion vector.
         """
+        kept = None if self._kept is None else self._kept.of(block)
+        if kept is None:
+            return await self._encode(block.files())
+        paths = self._view.paths.of(texts(block.column("path")))
+        templates = [self._template(each) for each in texts(block.column("partition_values"))]
+        residuals = [residual for _, residual, _ in templates]
+        return Encoded(_joined(templates, paths, kept[0], residuals), 0)
+
+    async def _encode(self, files: pa.Table) -> Encoded:
         paths = self._view.paths.of(texts(files.column("path")))
         partitions = texts(files.column("partition_values"))
         references, deleted = await self._references(files, paths, partitions)
-        stats = files.column("stats").to_pylist()
+        stats = texts(files.column("stats"))
         bounds = await self._bounds(stats)
-        rows, tasks = 0, []
-        for row, (path, partition, size, text) in enumerate(
-            zip(_quoted(paths), partitions, integers(files.column("size")), stats, strict=True)
-        ):
-            head, residual, decided = self._template(partition)
-            records = number_of_records(text)
-            if decided and records == UNKNOWN_RECORDS:
-                residual = self._uncounted
-            elif decided:
-                rows += records - deleted[row]
-            tasks.append(
-                f'{head}{path},"file-size-in-bytes":{size},"record-count":{records}{bounds[row]}}}'
-                f'{references[row]},"residual-filter":{residual}}}'
+        counts = [number_of_records(text) for text in stats]
+        templates = [self._template(partition) for partition in partitions]
+        rows, residuals = 0, []
+        for (_, residual, decided), records, gone in zip(templates, counts, deleted, strict=True):
+            if decided and records != UNKNOWN_RECORDS:
+                rows += records - gone
+            uncounted = decided and records == UNKNOWN_RECORDS
+            residuals.append(self._uncounted if uncounted else residual)
+        members = [
+            f"{plain}{bound}}}{reference}".encode()
+            for plain, bound, reference in zip(
+                _members(integers(files.column("size")), counts), bounds, references, strict=True
             )
-        return Encoded(",".join(tasks).encode(), rows)
+        ]
+        return Encoded(_joined(templates, paths, members, residuals), rows)
 
     async def _bounds(self, stats: Sequence[str | None]) -> Sequence[str]:
         if self._statistics is None:
@@ -117,13 +136,13 @@ class TaskEncoder:
         # Each statistic takes about 10 µs, and a table can have thousands of columns.
         return await self._threads.run(self._statistics.members, stats)
 
-    def _template(self, partition: str) -> tuple[str, str, bool]:
+    def _template(self, partition: str) -> tuple[bytes, bytes, bool]:
         """The start of a task, its residual, and whether nothing is left of the filter."""
         found = self._templates.get(partition)
         if found is None:
             members, residual = self._of_partition(partition), self._selection.residual(partition)
-            head = f'{{"data-file":{{"content":"data",{members.decode()},"file-format":"parquet"'
-            found = head + ',"file-path":', residual.decode(), residual == NOTHING_LEFT
+            head = b',{"data-file":{"content":"data",%b,"file-format":"parquet","file-path":' % members
+            found = head, residual, residual == NOTHING_LEFT
             self._templates[partition] = found
         return found
 
@@ -171,14 +190,45 @@ def number_of_records(stats: str | None) -> int:
     return value if type(value) is int and value >= 0 else UNKNOWN_RECORDS
 
 
-def _quoted(paths: Sequence[str]) -> list[str]:
+def _plain_members(files: pa.Table) -> Sequence[Sequence[bytes]] | None:
+    """The ends of tasks before their residuals, if these are the same in each plan."""
+    vectors = files.column("deletion_vector")
+    counts = [number_of_records(text) for text in texts(files.column("stats"))]
+    if UNKNOWN_RECORDS in counts or vectors.null_count < len(vectors):
+        return None
+    members = _members(integers(files.column("size")), counts)
+    return ([f"{each}}}".encode() for each in members],)
+
+
+def _members(sizes: Sequence[int], counts: Sequence[int]) -> list[str]:
+    return [
+        f',"file-size-in-bytes":{size},"record-count":{records}'
+        for size, records in zip(sizes, counts, strict=True)
+    ]
+
+
+def _joined(
+    templates: Sequence[tuple[bytes, bytes, bool]],
+    paths: Sequence[str],
+    members: Sequence[bytes],
+    residuals: Sequence[bytes],
+) -> bytes:
+    """Tasks, separated by commas."""
+    columns = ([head for head, _, _ in templates], _quoted(paths), members, residuals)
+    between = (b"", b"", b"", b',"residual-filter":', b"}")
+    return Columns(between, columns).joined()[1:]
+
+
+def _quoted(paths: Sequence[str]) -> list[bytes]:
     """Each path as a JSON string. Most have nothing to escape."""
-    if '"' not in (joined := "".join(paths)) and "\\" not in joined and joined.isprintable():
-        return [f'"{path}"' for path in paths]
-    return [orjson.dumps(path).decode() for path in paths]
+    quoted = orjson.dumps(" ".join(paths))
+    found = quoted.replace(b" ", b'" "').split(b" ")
+    if b"\\" in quoted or len(found) != len(paths):
+        return [orjson.dumps(path) for path in paths]
+    return found
 
 
-def _always_true(shape: IcebergShape) -> str:
+def _always_true(shape: IcebergShape) -> bytes:
     """A residual that is true for all rows, but not the constant.
 
     For the constant, PyIceberg counts rows by `record-count` instead of reading the file.
@@ -186,7 +236,7 @@ def _always_true(shape: IcebergShape) -> str:
     partitions = {part.source.id for part in shape.partition_fields}
     names = [field.name for field in shape.schema.fields if field.id not in partitions]
     if not names:
-        return NOTHING_LEFT.decode()
+        return NOTHING_LEFT
     term = names[0]
     tests = [{"type": kind, "term": term} for kind in ("is-null", "not-null")]
-    return orjson.dumps({"type": "or", "left": tests[0], "right": tests[1]}).decode()
+    return orjson.dumps({"type": "or", "left": tests[0], "right": tests[1]})

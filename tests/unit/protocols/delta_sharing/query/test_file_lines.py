@@ -26,6 +26,7 @@ from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryA
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
 from sluicegate.protocols.delta_sharing.request import ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.view import Viewer
+from sluicegate.tables.snapshot import FileChunk, FileSet
 
 ROOT = f"{LAKE}/orders"
 DELTA = "responseformat=delta;readerfeatures=deletionvectors"
@@ -91,6 +92,27 @@ async def test_delta_lines_have_signed_vectors(gateway: MemoryGateway) -> None:
     action = deleted["deltaSingleAction"]["add"]
     assert action["path"] == url_of(f"{ROOT}/b")
     assert action["deletionVector"]["pathOrInlineDv"] == url_of(f"{ROOT}/v.bin")
+
+
+@pytest.mark.parametrize("header", [None, DELTA])
+@pytest.mark.parametrize(
+    ("unlike", "kept"),
+    [
+        ({}, (True, True)),
+        ({"path": f"{LAKE}/orders/b"}, (False, False)),
+        ({"deletion_vector": STORED}, (True, False)),
+    ],
+)
+async def test_lines_without_other_urls_are_kept(
+    gateway: MemoryGateway, header: str | None, unlike: Row, kept: tuple[bool, bool]
+) -> None:
+    (batch,) = file_rows(file("a"), {**file("b"), **unlike}).to_batches()
+    files, found = FileSet.of([FileChunk.of(batch)]), []
+    for _ in range(3):
+        lines = await file_lines(gateway, header)
+        found.append([await lines.encode(block) for block in files.blocks(10)])
+    assert found[0] == found[1] == found[2]
+    assert (gateway.reader.encoded.nbytes > 0) is kept[header == DELTA]
 
 
 async def test_before_any_url_there_is_no_expiry(gateway: MemoryGateway) -> None:

@@ -6,8 +6,14 @@ import random
 from urllib.parse import quote, unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sluicegate.protocols.iceberg_rest.file_access.object_keys import quote_path, unquote_path
+from sluicegate.protocols.iceberg_rest.file_access.object_keys import (
+    quote_path,
+    quote_paths,
+    unquote_path,
+)
 
 PATHS = [
     "part-0.parquet",
@@ -29,6 +35,12 @@ PATHS = [
     "%",
     "~",
 ]
+
+
+@given(st.lists(st.sampled_from(PATHS) | st.text("a./\n =", max_size=5), max_size=4))
+def test_many_paths_are_quoted_as_each_is(paths: list[str]) -> None:
+    encoded = [path.encode() for path in paths]
+    assert quote_paths(encoded) == [quote_path(path) for path in encoded]
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -1,0 +1,1 @@
+"""Columns of texts, from which answers about many files are joined."""
