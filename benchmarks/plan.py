@@ -6,7 +6,7 @@ import argparse
 import statistics
 from typing import Any
 
-from benchmarks.peers.pyiceberg_plan import planning_seconds
+from benchmarks.peers.pyiceberg_plan import client_seconds, planning_seconds
 from benchmarks.support.http import Connection
 from benchmarks.support.iceberg_requests import IcebergRequests, Scan, order_filter
 from benchmarks.support.report import Report
@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> Report:
         Connection(table.gateway.address) as connection,
     ):
         pid, client = table.gateway.pid, IcebergRequests(table.gateway, coding)
-        everything = client.scan({})
+        with spent(pid) as cold:
+            everything = client.scan({})
         assert len(everything.tasks) == options.files, f"{len(everything.tasks)} files were planned"
         with spent(pid) as first:
             some = client.scan({"filter": _filter(options)})
@@ -44,14 +45,19 @@ def run(options: argparse.Namespace) -> Report:
         for _ in range(options.rounds):
             for rounds in scans.values():
                 rounds.measure(connection, options.requests)
-        figures: dict[str, float] = {"first_predicate_cpu_seconds": first.cpu_seconds}
+        figures: dict[str, float] = {
+            "cold_cpu_seconds": cold.cpu_seconds,
+            "first_predicate_cpu_seconds": first.cpu_seconds,
+            "client_cpu_seconds": client_seconds(everything.tasks, options.rounds),
+        }
         for name, rounds in scans.items():
             figures |= rounds.figures(name)
         figures[SHA256] = sha256_per_cpu_second()
-    everyone, filtered = planning_seconds(options.files, options.left, options.rounds)
+    planning = planning_seconds(options.files, options.left, options.rounds)
     peer = {
-        "cpu_seconds_per_request": everyone,
-        "predicate_cpu_seconds_per_request": filtered,
+        "cpu_seconds_per_request": planning.everything,
+        "predicate_cpu_seconds_per_request": planning.some,
+        "cold_cpu_seconds": planning.first,
     }
     return Report(figures, {"pyiceberg_plan_files": peer})
 

@@ -1,22 +1,58 @@
-"""PyIceberg plans scans of an Iceberg table by itself, from local manifests."""
+"""PyIceberg plans scans of an Iceberg table by itself, from local manifests, or reads plans."""
 
 from __future__ import annotations
 
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import orjson
+from pyiceberg.catalog.rest.scan_planning import ScanTasks
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import BooleanExpression
 from pyiceberg.expressions.parser import parse
-from pyiceberg.table import Table
+from pyiceberg.table import FileScanTask, Table
 
 from benchmarks.support.iceberg_table import columns, fill
 
 
-def planning_seconds(files: int, left: int, rounds: int) -> tuple[float, float]:
-    """CPU seconds to plan a scan of all files, and one by a filter.
+@dataclass(frozen=True)
+class PlanningSeconds:
+    """CPU seconds of PyIceberg.
+
+    Attributes:
+        first: To plan the first scan of a process, of all files.
+        everything: To plan a further one, whose manifests the operating system has in memory.
+        some: To plan one by a filter.
+    """
+
+    first: float
+    everything: float
+    some: float
+
+
+def client_seconds(tasks: Sequence[Mapping[str, Any]], rounds: int) -> float:
+    """CPU seconds in which the client reads the tasks of a plan that it requested.
+
+    Args:
+        tasks: File scan tasks, without delete files.
+        rounds: Measurements, of which the median counts.
+    """
+    response = orjson.dumps({"file-scan-tasks": tasks})
+
+    def read() -> None:
+        found = ScanTasks.model_validate_json(response).file_scan_tasks
+        assert len([FileScanTask.from_rest_response(task, []) for task in found]) == len(tasks)
+
+    return statistics.median(_seconds(read) for _ in range(rounds))
+
+
+def planning_seconds(files: int, left: int, rounds: int) -> PlanningSeconds:
+    """CPU seconds to plan scans.
 
     Args:
         files: Files of the table, each with order ids of its own.
@@ -25,11 +61,15 @@ def planning_seconds(files: int, left: int, rounds: int) -> tuple[float, float]:
     """
     with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as folder:
         table = _table(Path(folder), files)
-        first = files // 2
-        some = parse(f"order_id >= {first} and order_id < {first + left}")
+        low = files // 2
+        some = parse(f"order_id >= {low} and order_id < {low + left}")
         everything = parse("true")
-        assert (_planned(table, everything), _planned(table, some)) == (files, left)
-        return _median(table, everything, rounds), _median(table, some, rounds)
+        first = _planning(table, everything, files)
+        return PlanningSeconds(
+            first,
+            statistics.median(_planning(table, everything, files) for _ in range(rounds)),
+            statistics.median(_planning(table, some, left) for _ in range(rounds)),
+        )
 
 
 def _table(folder: Path, files: int) -> Table:
@@ -40,14 +80,14 @@ def _table(folder: Path, files: int) -> Table:
     return table
 
 
-def _planned(table: Table, row_filter: BooleanExpression) -> int:
-    return len(list(table.refresh().scan(row_filter).plan_files()))
+def _planning(table: Table, row_filter: BooleanExpression, files: int) -> float:
+    def plan() -> None:
+        assert len(list(table.refresh().scan(row_filter).plan_files())) == files
+
+    return _seconds(plan)
 
 
-def _median(table: Table, row_filter: BooleanExpression, rounds: int) -> float:
-    seconds = []
-    for _ in range(rounds):
-        start = time.process_time()
-        _planned(table, row_filter)
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
+def _seconds(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
