@@ -67,9 +67,12 @@ class GeneratedResponse(StreamingResponse):
                 await self._parts.aclose()
 
 
-def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
-    """A stream of NDJSON lines, sent batch by batch. It can contain URLs, so it is not cached."""
-    return GeneratedResponse(lines, {**headers, **NOT_STORED}, NDJSON)
+def ndjson_response(lines: bytes | AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
+    """NDJSON lines, complete or sent batch by batch. They can contain URLs, so they are not cached."""
+    headers = {**headers, **NOT_STORED}
+    if isinstance(lines, bytes):
+        return Response(lines, headers=headers, media_type=NDJSON)
+    return GeneratedResponse(lines, headers, NDJSON)
 
 
 def page_headers(*, referrer: str = "no-referrer", **sources: str) -> Mapping[str, str]:

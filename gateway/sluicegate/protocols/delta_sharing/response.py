@@ -10,15 +10,20 @@ VERSION_HEADER = "Delta-Table-Version"
 
 @dataclass(frozen=True, slots=True)
 class SharingResponse:
-    """Headers, and the NDJSON lines after them, streamed in parts."""
+    """Headers, and the NDJSON lines after them, streamed in parts.
+
+    Attributes:
+        body: All lines, if they are already complete.
+    """
 
     headers: dict[str, str]
     lines: AsyncIterator[bytes]
+    body: bytes | None = None
 
     @classmethod
     def whole(cls, headers: dict[str, str], lines: bytes) -> SharingResponse:
         """A response whose lines are already complete."""
-        return cls(headers, _once(lines))
+        return cls(headers, _once(lines), lines)
 
 
 async def _once(lines: bytes) -> AsyncIterator[bytes]:

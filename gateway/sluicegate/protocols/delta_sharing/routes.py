@@ -224,4 +224,4 @@ def _version_response(version: int) -> Response:
 
 
 def _stream(answer: SharingResponse) -> Response:
-    return ndjson_response(answer.lines, answer.headers)
+    return ndjson_response(answer.lines if answer.body is None else answer.body, answer.headers)
