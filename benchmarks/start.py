@@ -19,7 +19,7 @@ from benchmarks.support.gateway import as_recipient, configure
 from benchmarks.support.http import Connection, encode
 from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
-from benchmarks.support.usage import cpu_seconds, rss_mb
+from benchmarks.support.usage import cpu_seconds, process_tree, pss_mb, rss_mb
 from sluicegate.testing.servers.ports import free_port
 
 _SETTLE_SECONDS = 3.0
@@ -30,6 +30,9 @@ _Measured = tuple[float, float, float]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--rounds", type=int, default=5, help="measurements (default 5)")
+    parser.add_argument(
+        "--processes", type=int, default=8, help="of the gateway with several (default 8)"
+    )
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -49,12 +52,14 @@ def run(options: argparse.Namespace) -> Report:
         ours, bare = zip(
             *((_once(folder, token, installed), _bare()) for _ in range(options.rounds)), strict=True
         )
+        several = [_several(folder, installed, options.processes) for _ in range(options.rounds)]
         longest = [_longest_livez(folder, installed) for _ in range(options.rounds)]
         _, _, with_numpy = _once(folder, token, env)
         empty = Path(name) / "bytecode"
         _, uncompiled, _ = _once(folder, token, without_compiled_modules(empty))
     figures = {
         **_medians(ours),
+        **{name: statistics.median(each[name] for each in several) for name in several[0]},
         "rss_with_numpy_mb": with_numpy,
         "uncompiled_cpu_seconds": uncompiled,
         "longest_livez_seconds": statistics.median(longest),
@@ -80,6 +85,24 @@ def _once(folder: Path, token: str, env: Mapping[str, str]) -> _Measured:
         used = cpu_seconds(running.process.pid)
         time.sleep(_SETTLE_SECONDS)
         return ready, used, rss_mb(running.process.pid)
+
+
+def _several(folder: Path, env: Mapping[str, str], processes: int) -> Figures:
+    """What all processes of a gateway need together, and what another one needs: the median of them."""
+    began = time.perf_counter()
+    with running_gateway(folder, env=env, processes=processes) as running:
+        ready = time.perf_counter() - began
+        pids = process_tree(running.process.pid)
+        used = [cpu_seconds(pid) for pid in pids]
+        time.sleep(_SETTLE_SECONDS)
+        memory = [pss_mb(pid) for pid in pids]
+    return {
+        "several_ready_seconds": ready,
+        "cpu_seconds": sum(used),
+        "pss_mb": sum(memory),
+        "further_process_cpu_seconds": statistics.median(used),
+        "further_process_pss_mb": statistics.median(memory),
+    }
 
 
 def _hidden_numpy(folder: Path) -> Mapping[str, str]:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
-import psutil
 
 from benchmarks.support.gateway import ServedGateway
 from benchmarks.support.load import ask_concurrently, bodies
 from benchmarks.support.report import Figures
 from benchmarks.support.shared_table import TABLE
 from benchmarks.support.table import SyntheticTable, partition_date
-from benchmarks.support.usage import spent
+from benchmarks.support.usage import process_tree, spent
 
 # Seconds for which responses gather before the clients read them: much less than what the servers
 # need for as many requests as there are clients.
@@ -60,8 +59,7 @@ def measured_gateway(pid: int, address: str, mix: Sequence[MixedRequest]) -> Mea
         lines = body.count(b"\n")
         assert lines == expected.lines, f"{lines} lines were answered, not {expected.lines}"
         assert expected.holds in body, f"the response lacks {expected.holds!r}"
-    workers = [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    return MeasuredServer([pid, *workers], address, [each.encoded for each in mix])
+    return MeasuredServer(process_tree(pid), address, [each.encoded for each in mix])
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,20 @@ def cpu_seconds(pid: int) -> float:
     return times.user + times.system
 
 
+def process_tree(pid: int) -> list[int]:
+    """The ids of a process and of all that it has started."""
+    return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+
+
 def rss_mb(pid: int) -> float:
     """Resident memory now, in millions of bytes."""
     size: int = psutil.Process(pid).memory_info().rss
+    return round(size / _MB, 1)
+
+
+def pss_mb(pid: int) -> float:
+    """Memory with a part of what is shared with other processes, in millions of bytes; Linux only."""
+    size: int = psutil.Process(pid).memory_full_info().pss
     return round(size / _MB, 1)
 
 

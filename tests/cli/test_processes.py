@@ -16,8 +16,12 @@ import httpx
 import psutil
 import pytest
 from support.gateways.gateway import RunningGateway
-from support.process.forked import completed
+from support.process.forked import completed, fork
+from support.process.installed import Site
+from support.process.workers import is_running, running_children, workers_of
 from support.servers.serving import serving
+
+from sluicegate.testing.servers.ports import free_port
 
 SECONDS = 60
 
@@ -54,15 +58,11 @@ def ending_gateway(tmp_path: Path) -> Iterator[RunningGateway]:
 
 
 def workers(gateway: RunningGateway) -> set[int]:
-    children = psutil.Process(gateway.process.pid).children()
-    return {child.pid for child in children if is_running(child.pid)}
+    return workers_of(gateway.process.pid)
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+def fork_servers(gateway: RunningGateway) -> set[int]:
+    return running_children(gateway.process.pid)
 
 
 def is_stopped(pid: int) -> bool:
@@ -177,6 +177,31 @@ def test_sighup_replaces_all_processes_without_a_failed_request(gateway: Running
     assert clients.failures == []
 
 
+def test_processes_are_forked_and_replaced_ones_from_another_fork_server(
+    gateway: RunningGateway,
+) -> None:
+    (server,) = fork_servers(gateway)
+    # The first one has imported by itself what the others found in memory.
+    own = sorted(psutil.Process(pid).memory_full_info().uss for pid in workers(gateway))
+    assert own[0] < 60_000_000
+    gateway.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server not in fork_servers(gateway) and len(fork_servers(gateway)) == 1)
+    assert len(workers(gateway)) == 2
+
+
+def test_processes_are_replaced_without_a_failed_request_if_their_fork_server_dies(
+    gateway: RunningGateway,
+) -> None:
+    (server,) = fork_servers(gateway)
+    with Clients(gateway.address) as clients:
+        wait_until(lambda: clients.answered > 20)
+        os.kill(server, signal.SIGKILL)
+        wait_until(lambda: server not in fork_servers(gateway) and len(workers(gateway)) == 2)
+        answered = clients.answered
+        wait_until(lambda: clients.answered > answered + 20)
+    assert clients.failures == []
+
+
 def test_a_request_in_progress_completes_in_the_process_that_is_replaced(
     gateway: RunningGateway,
 ) -> None:
@@ -221,7 +246,7 @@ def test_a_process_that_dies_is_replaced(gateway: RunningGateway) -> None:
 
 
 def test_sigterm_ends_all_processes(ending_gateway: RunningGateway) -> None:
-    running = workers(ending_gateway)
+    running = workers(ending_gateway) | fork_servers(ending_gateway)
     assert (ending_gateway.folder / "sluicegate.address").read_text() == ending_gateway.address
     ending_gateway.process.terminate()
     assert ending_gateway.process.wait(SECONDS) == 0
@@ -248,9 +273,69 @@ def test_a_request_in_progress_completes_before_all_processes_end(
 
 
 def test_processes_do_not_outlive_their_supervisor(ending_gateway: RunningGateway) -> None:
-    running = workers(ending_gateway)
+    running = workers(ending_gateway) | fork_servers(ending_gateway)
     ending_gateway.process.kill()
     wait_until(lambda: not any(map(is_running, running)))
+
+
+WAITING = """
+import os, time
+from contextlib import asynccontextmanager
+from sluicegate.api import hookimpl
+
+@hookimpl
+def sluicegate_lifespan(services):
+    @asynccontextmanager
+    async def lifespan():
+        number = len([name for name in os.listdir() if name.startswith("worker-")])
+        open(f"worker-{number}", "x").close()
+        while number and not os.path.exists("go"):
+            time.sleep(0.02)
+        yield
+    return lifespan()
+"""
+
+
+def test_no_process_accepts_connections_before_all_are_ready(tmp_path: Path, site: Site) -> None:
+    site.install("waiting", WAITING)
+    (tmp_path / "gateway.yaml").write_text("plugins: [waiting]")
+    port = free_port()
+    arguments = ("serve", "--port", str(port), "--processes", "2")
+    path = {"PYTHONPATH": str(site.folder)}
+    with (tmp_path / "gateway.log").open("wb") as log:
+        process = fork(tmp_path, *arguments, stderr=log, env=path)
+    try:
+        wait_until((tmp_path / "worker-1").exists)  # it starts when the first one is ready
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), SECONDS)
+        (tmp_path / "go").touch()
+        wait_until(lambda: b"serving" in (tmp_path / "gateway.log").read_bytes())
+        assert httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+    finally:
+        process.terminate()
+        process.wait(SECONDS)
+
+
+THREADED = """
+import threading
+from time import sleep
+
+threading.Thread(target=sleep, args=(1_000_000,), daemon=True).start()
+"""
+
+
+def test_processes_start_by_themselves_if_a_plugin_starts_a_thread_when_it_is_imported(
+    tmp_path: Path, site: Site
+) -> None:
+    site.install("threaded", THREADED)
+    (tmp_path / "gateway.yaml").write_text("plugins: [threaded]")
+    log = tmp_path / "gateway.log"
+    arguments = ("serve", "--port", "0", "--processes", "2")
+    path = {"PYTHONPATH": str(site.folder)}
+    with serving(tmp_path, *arguments, log_file=log, env=path) as (process, address):
+        commands = [psutil.Process(pid).cmdline() for pid in workers_of(process.pid)]
+        assert sorted("--worker" in command for command in commands) == [False, True]
+        assert httpx.get(f"{address}/readyz").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 from support.gateways.gateway import RunningGateway, completed_here
 from support.process.forked import completed
+from support.process.workers import workers_of
 from support.servers.scraped import Scraped, metrics_address, scrape
 from support.servers.serving import serving
 
@@ -53,15 +53,7 @@ def send(gateway: RunningGateway, count: int) -> None:
 
 
 def workers(gateway: RunningGateway) -> set[int]:
-    children = psutil.Process(gateway.process.pid).children()
-    return {child.pid for child in children if _is_running(child)}
-
-
-def _is_running(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:  # it ended after it was listed
-        return False
+    return workers_of(gateway.process.pid)
 
 
 def test_requests_of_all_processes_are_counted_and_not_on_the_public_port(

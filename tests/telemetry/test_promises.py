@@ -6,16 +6,17 @@ One gateway and one delegation service do what the page describes, and export to
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import socket
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pytest
@@ -34,7 +35,6 @@ from support.tasks.scheduled import Listing, ScheduledService, SetClock, compact
 
 from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.child import Child
-from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.cli.processes.supervisor import Supervisor
 from sluicegate.config.sections.delegation import CallbackSettings, DelegationSettings
 from sluicegate.database import Store
@@ -206,9 +206,31 @@ def _receiver() -> Iterator[str]:
         thread.join()
 
 
-def _short_lived(sockets: WorkerSockets) -> list[str]:
-    """A process that is ready, and ends at once."""
-    return [sys.executable, "-c", f"import os; os.write({sockets.control}, b'http://here\\n')"]
+class _ShortLived:
+    """The source of workers that are ready, and end at once."""
+
+    def __init__(self, listener: socket.socket, counts: ProcessCounts) -> None:
+        self.started: list[Child] = []
+        self._listener = listener
+        self._counts = counts
+
+    async def start(self) -> Child:
+        self.started.append(await Child.start(self._fork, self._listener, self._counts))
+        return self.started[-1]
+
+    def _fork(self, place: int, descriptors: Sequence[int]) -> None:
+        status, _, control, _ = descriptors
+        os.write(control, b"http://here\n")
+        os.write(status, b"4711\n0\n")
+
+    def renewed(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        pass
+
+    async def aclose(self) -> None:
+        pass
 
 
 async def _read_from_an_index(folder: Path) -> None:
@@ -220,17 +242,12 @@ async def _read_from_an_index(folder: Path) -> None:
 
 async def _lose_a_process() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, ProcessCounts.with_places(3) as counts:
-        started: list[Child] = []
-
-        async def start() -> Child:
-            started.append(await Child.start(_short_lived, listener, counts))
-            return started[-1]
-
-        supervisor = Supervisor(start, 1, 0)
+        source = _ShortLived(listener, counts)
+        supervisor = Supervisor(source, 1, 0)
         await supervisor.open()
         keeping = asyncio.create_task(supervisor.run())
         await asyncio.sleep(0)
-        await started[0].ended()
+        await source.started[0].ended()
         for _ in range(10):  # turns of the event loop, in which the supervisor notices it, too
             await asyncio.sleep(0)
         await cancel_all(keeping)

@@ -180,6 +180,11 @@ def bind(host: str, port: int, *, setting: str | None = None) -> socket.socket:
     return listener
 
 
+def listen(listener: socket.socket) -> None:
+    """Let clients connect to a bound socket. They wait until a process accepts their connections."""
+    listener.listen(_BACKLOG)
+
+
 def address_of(listener: socket.socket, *, secure: bool = False) -> str:
     """The URL of a bound socket."""
     scheme = "https" if secure else "http"
@@ -245,7 +250,7 @@ class _Server(uvicorn.Server):
     def _accept(self, listener: socket.socket, share: ListenerShare, timeout: float | None) -> Acceptor:
         """Accept connections as other processes leave them to this one."""
         listener.setblocking(False)
-        listener.listen(_BACKLOG)
+        listen(listener)
         connections = self._connections
         acceptor = Acceptor(
             listener,

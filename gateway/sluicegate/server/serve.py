@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 
@@ -15,11 +15,15 @@ from sluicegate._util.tasks import cancel_all
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.config.served_address import announced, served_at
-from sluicegate.http.serving import Tls, bind, serve_app
+from sluicegate.http.serving import Tls, address_of, bind, serve_app
 from sluicegate.http.shared_listener.process_counts import ListenerShare
 from sluicegate.server.generation import Generation, Generations
 from sluicegate.server.reloader import Reloader
 from sluicegate.telemetry import config_applied
+
+
+async def _begin_at_once(address: str) -> None:
+    pass
 
 
 async def serve_gateway(
@@ -55,6 +59,7 @@ async def serve_on(
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
     share: ListenerShare | None = None,
+    begin: Callable[[str], Awaitable[None]] = _begin_at_once,
     load: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve on a bound socket; see `serve_gateway`.
@@ -67,6 +72,8 @@ async def serve_on(
             that no request is lost.
         share: The share of this process, if others serve on the same socket. Their supervisor
             announces the address.
+        begin: With `share`, called with the address once the gateway is ready. Connections are accepted
+            after that.
         load: See `serve_gateway`.
 
     Raises:
@@ -79,7 +86,9 @@ async def serve_on(
     async with aclosing(opened) as generations:
         start = _Start(generations.current.gateway, on_ready, stop or asyncio.Event())
         if share is not None:
-            await generations.current.gateway.warm_up()  # the other processes serve meanwhile
+            await generations.current.gateway.warm_up()
+            share.publish(0)
+            await begin(address_of(listener, secure=tls is not None))
         with nullcontext() if share is not None else announced(settings, host, port):
             reloader = load and Reloader(load, settings, (host, port), generations, tls)
             config_applied()

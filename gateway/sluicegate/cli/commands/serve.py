@@ -40,6 +40,7 @@ def register(cli: click.Group) -> None:
     help="Processes that serve on the port; auto: one for each CPU. SIGHUP replaces them one by one.",
 )
 @prometheus_option
+@click.option("--fork-server", type=int, hidden=True)
 @click.option("--worker", type=WorkerOption(), hidden=True)
 @click.pass_context
 def serve(
@@ -48,6 +49,7 @@ def serve(
     port: int | None,
     processes: int,
     prometheus_port: int | None,
+    fork_server: int | None,
     worker: WorkerSockets | None,
 ) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C. Requests in progress complete first.
@@ -62,21 +64,40 @@ def serve(
     """
     share_arenas()
     with paused_collection():  # this imports the models of the settings
-        settings = load_settings(ctx, warn=worker is None)
+        settings = load_settings(ctx, warn=worker is None and fork_server is None)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = with_prometheus_port(_with(settings, given), prometheus_port)
-    if worker is None and processes > 1:
+    if processes > 1:
         ctx.exit(_supervise(settings, config_path(ctx), processes))
     with paused_collection():
         from sluicegate.cli.metrics.exporter import exporting
         from sluicegate.server.serve import serve_gateway
 
+    if fork_server is not None:
+        worker = _fork_server(fork_server, config_path(ctx))
+        if worker is None:
+            return
     if worker is not None:
         _work(settings, worker)
         return
     load = partial(_load, config_path(ctx), given)
     with exporting(settings.telemetry) as exporter:
         run_async(exporter.run(partial(serve_gateway, settings, on_ready=_say_ready, load=load)))
+
+
+def _fork_server(descriptor: int, config: Path) -> WorkerSockets | None:
+    """Fork workers. Return what this process inherits if it is one of them."""
+    import socket
+
+    from sluicegate.cli.processes.fork_servers import serve_command
+    from sluicegate.cli.processes.forking import ForkServer
+
+    def command(sockets: WorkerSockets) -> list[str]:
+        return [*serve_command(config), "--worker", str(sockets)]
+
+    with socket.socket(fileno=descriptor) as requests:
+        requests.set_inheritable(False)
+        return ForkServer(requests, command).run()
 
 
 def _work(settings: Settings, sockets: WorkerSockets) -> None:

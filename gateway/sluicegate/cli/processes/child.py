@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
-from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
 
 if TYPE_CHECKING:
     from sluicegate.cli.processes.metrics import WorkerMetrics
 
+Fork = Callable[[int, Sequence[int]], None]
+"""Has a worker forked, given its place and descriptors: where its status is written, and what
+`WorkerSockets` names."""
+
 
 class Child:
-    """A worker process."""
+    """A worker process.
+
+    Attributes:
+        pid: The id of the process.
+    """
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        pid: int,
+        status: _Stream,
+        control: _Stream,
         on_end: Callable[[], None],
     ) -> None:
-        self._process = process
-        self._on_end = on_end
-        self._reader = reader
-        self._writer = writer
+        self.pid = pid
+        self._control = control
+        self._end = asyncio.create_task(self._wait(status, on_end))
 
     @classmethod
     async def start(
         cls,
-        command: Callable[[WorkerSockets], Sequence[str]],
+        fork: Fork,
         listener: socket.socket,
         counts: ProcessCounts,
         metrics: WorkerMetrics | None = None,
@@ -45,54 +51,49 @@ class Child:
         """Start a process, which inherits the listener and one end of a pair of sockets.
 
         Args:
-            command: Builds the command line from what the process inherits.
+            fork: Has the process forked.
             listener: A bound socket.
             counts: The open connections of all workers. The new one gets a place until it ends.
             metrics: Collects the metrics of all workers, for which it inherits another socket.
 
         Raises:
-            OSError: There are too many processes or open files.
+            OSError: There are too many processes or open files, or the fork server has ended.
         """
         place = counts.take()
         with ExitStack() as undo:
             undo.callback(counts.give_back, place)
             with ExitStack() as inherited:
-                ours, theirs = _pair(undo, inherited)
+                status, written = _pair(undo, inherited)
+                control, theirs = _pair(undo, inherited)
                 measured = None if metrics is None else _pair(undo, inherited)
-                sockets = WorkerSockets(
-                    listener.fileno(),
-                    theirs.fileno(),
-                    counts.descriptor,
-                    place,
-                    None if measured is None else measured[1].fileno(),
-                )
-                process = await _started(command(sockets), sockets)
+                passed = [written, listener, theirs, *([] if measured is None else measured[1:])]
+                descriptors = [each.fileno() for each in passed]
+                fork(place, [*descriptors[:3], counts.descriptor, *descriptors[3:]])
+            reader, writer = await asyncio.open_connection(sock=status)
+            if not (line := await reader.readline()):
+                writer.close()
+                raise OSError(errno.EAGAIN, "no process could be forked")
             undo.pop_all()
         if metrics is not None and measured is not None:
             await metrics.add(place, measured[0])
-        streams = await asyncio.open_connection(sock=ours)
-        return cls(process, *streams, partial(counts.give_back, place))
-
-    @property
-    def pid(self) -> int:
-        """The id of the process."""
-        return self._process.pid
+        streams = await asyncio.open_connection(sock=control)
+        return cls(int(line), (reader, writer), streams, partial(counts.give_back, place))
 
     async def ready(self) -> str | None:
-        """Wait until the worker accepts connections. Return its address, or `None` if it has ended."""
+        """Wait until the worker can serve. Return its address, or `None` if it has ended."""
         try:
-            line = await self._reader.readline()
+            line = await self._control[0].readline()
         except OSError:
             line = b""
         return line.decode().strip() or None
 
+    def accept(self) -> None:
+        """Let the worker, which is ready, accept connections."""
+        self._control[1].write(b"\n")
+
     async def ended(self) -> int:
         """Wait until the process ends, and return its exit code; negative for a signal's number."""
-        code = await self._process.wait()
-        self._writer.close()
-        on_end, self._on_end = self._on_end, lambda: None
-        on_end()
-        return code
+        return await asyncio.shield(self._end)
 
     async def retire(self, seconds: float) -> None:
         """Let the worker complete its requests and its clients leave, and wait until it has ended.
@@ -100,7 +101,7 @@ class Child:
         Args:
             seconds: After that time, the process is killed.
         """
-        self._writer.close()
+        self._control[1].close()
         await self._end_within(seconds)
 
     async def terminate(self, seconds: float) -> None:
@@ -116,6 +117,17 @@ class Child:
         """End the process at once."""
         self._signal(signal.SIGKILL)
 
+    async def _wait(self, status: _Stream, on_end: Callable[[], None]) -> int:
+        reader, writer = status
+        try:
+            line = await reader.readline()
+        except OSError:
+            line = b""
+        writer.close()
+        self._control[1].close()  # without a fork server, the process may still run: it then leaves
+        on_end()
+        return int(line or -signal.SIGKILL)
+
     async def _end_within(self, seconds: float) -> None:
         try:
             await asyncio.wait_for(self.ended(), seconds)
@@ -123,11 +135,14 @@ class Child:
             self.kill()
             await self.ended()
         finally:
-            self._writer.close()
+            self._control[1].close()
 
     def _signal(self, number: int) -> None:
-        if self._process.returncode is None:
-            os.kill(self._process.pid, number)
+        if not self._end.done():
+            os.kill(self.pid, number)
+
+
+_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def _pair(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket, socket.socket]:
@@ -135,12 +150,3 @@ def _pair(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket, socket.soc
     one, other = socket.socketpair()
     ours.enter_context(one).setblocking(False)
     return one, theirs.enter_context(other)
-
-
-async def _started(command: Sequence[str], sockets: WorkerSockets) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *command,
-        stdin=DEVNULL,
-        pass_fds=sockets.descriptors,
-        start_new_session=True,  # a terminal's Ctrl-C reaches only the supervisor
-    )

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from sluicegate._util.service_manager import notify_ready, notify_reloading, notify_stopping
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.processes.child import Child
-from sluicegate.cli.processes.sockets import WorkerSockets
+from sluicegate.cli.processes.fork_servers import WorkerSource
 from sluicegate.cli.processes.supervisor import Supervisor, WorkerFailed
 from sluicegate.config import Settings, load_settings
 from sluicegate.config.served_address import announced
-from sluicegate.http.serving import bind
+from sluicegate.http.serving import bind, listen
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.server.watch import ConfigurationWatch
 from sluicegate.telemetry import config_applied, count
@@ -74,13 +74,16 @@ async def _serve(
     server = settings.server
     places = 2 * processes + 1  # workers that are replaced keep theirs until they end
     with bind(server.host, server.port) as listener, ProcessCounts.with_places(places) as counts:
-        start = partial(Child.start, partial(_command, config), listener, counts, workers)
-        supervisor = Supervisor(start, processes, server.shutdown_grace_period)
+        start = partial(Child.start, listener=listener, counts=counts, metrics=workers)
+        source = WorkerSource(config, start)
+        supervisor = Supervisor(source, processes, server.shutdown_grace_period)
         host, port = listener.getsockname()[:2]
         replacement = _Replacement(supervisor, settings, config)
         with _Signals(supervisor, replacement.watch.request) as signals:
             try:
                 address = await signals.until_stopped(supervisor.open())
+                listen(listener)
+                supervisor.accept()
                 config_applied()
                 with announced(settings, host, port):
                     on_ready(address)
@@ -99,12 +102,6 @@ async def _serve(
 
 async def _run(supervisor: Supervisor, replacement: _Replacement) -> None:
     await asyncio.gather(supervisor.run(), replacement.run())
-
-
-def _command(config: Path, sockets: WorkerSockets) -> list[str]:
-    # Without `-P`, Python would import modules from the working directory.
-    python = [sys.executable, "-P", "-m", "sluicegate.cli"]
-    return [*python, "serve", "--config", str(config), "--worker", str(sockets)]
 
 
 class _Replacement:

@@ -1,7 +1,8 @@
-"""What a worker inherits, as its command line names it."""
+"""What a worker inherits, as it is passed on with a request or on a command line."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
@@ -13,11 +14,13 @@ class WorkerSockets:
 
     Attributes:
         listener: The bound socket, which all workers share.
-        control: One end of a pair of sockets. The worker writes its address once it is ready. When the
-            supervisor closes its end, or is killed, the worker stops.
+        control: One end of a pair of sockets. The worker writes its address once it is ready, and
+            accepts connections once it has read a byte. When the supervisor closes its end, or is
+            killed, the worker stops.
         counts: The file of `ProcessCounts`.
         place: The worker's place in it, which is not a file descriptor.
         metrics: One end of a pair of sockets for metrics, or `None` if the supervisor serves none.
+        modules: The file to which the first worker of a fork server writes what it has imported.
     """
 
     listener: int
@@ -25,22 +28,28 @@ class WorkerSockets:
     counts: int
     place: int
     metrics: int | None = None
+    modules: int | None = None
+
+    @classmethod
+    def of(cls, place: int, descriptors: Sequence[int]) -> WorkerSockets:
+        """What is passed on, from its place and `descriptors`."""
+        listener, control, counts, *metrics = descriptors
+        return cls(listener, control, counts, place, *metrics)
 
     def __str__(self) -> str:
-        parts = (self.listener, self.control, self.counts, self.place, self.metrics)
-        return ",".join(str(part) for part in parts if part is not None)
+        return ",".join(map(str, (self.place, *self.descriptors)))
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The file descriptors."""
+        """The file descriptors that the supervisor passes on."""
         metrics = () if self.metrics is None else (self.metrics,)
         return (self.listener, self.control, self.counts, *metrics)
 
 
 class WorkerOption(click.ParamType[WorkerSockets]):
-    """The value of the option with which a supervisor starts a worker."""
+    """The value of the option with which a worker is started that can't be forked."""
 
-    name = "FD,FD,FD,PLACE[,FD]"
+    name = "PLACE,FD,FD,FD[,FD]"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -49,7 +58,7 @@ class WorkerOption(click.ParamType[WorkerSockets]):
         if isinstance(value, WorkerSockets):
             return value
         try:
-            listener, control, counts, place, *metrics = map(int, str(value).split(","))
-        except ValueError:
-            self.fail("expected three file descriptors and a place", param, ctx)
-        return WorkerSockets(listener, control, counts, place, *metrics)
+            place, *descriptors = map(int, str(value).split(","))
+            return WorkerSockets.of(place, descriptors)
+        except (TypeError, ValueError):
+            self.fail("expected a place and three file descriptors", param, ctx)

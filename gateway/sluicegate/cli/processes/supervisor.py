@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from typing import Protocol, Self
 
 from sluicegate.cli.processes.child import Child
 from sluicegate.telemetry import count
@@ -33,24 +33,44 @@ class WorkerFailed(Exception):
         self.code = code
 
 
+class Source(Protocol):
+    """Starts workers that have one configuration and one version of the code."""
+
+    async def start(self) -> Child:
+        """Start a worker.
+
+        Raises:
+            OSError: There are too many processes or open files.
+        """
+
+    def renewed(self) -> Self:
+        """Return another source: its workers have the present configuration and code."""
+
+    def close(self) -> None:
+        """Start no more workers. Those that are running keep running."""
+
+    async def aclose(self) -> None:
+        """Close, after all workers have ended."""
+
+
 class Supervisor:
     """Runs workers.
 
     Args:
-        start: Starts a worker.
+        source: Starts workers.
         processes: Number of workers.
         grace: Seconds that a worker's running requests can take to complete when it stops.
     """
 
-    def __init__(self, start: Callable[[], Awaitable[Child]], processes: int, grace: float) -> None:
-        self._start = start
+    def __init__(self, source: Source, processes: int, grace: float) -> None:
+        self._source = source
         self._processes = processes
         self._timeout = grace + _CLOSING
         self._slots: list[_Slot] = []
         self._alive: set[Child] = set()
 
     async def open(self) -> str:
-        """Start all workers, and return their address.
+        """Start all workers, and return their address. They wait for `accept`.
 
         The first one migrates the database and finds errors of the configuration before others start.
 
@@ -58,13 +78,18 @@ class Supervisor:
             WorkerFailed: A worker could not start. The others have been stopped.
         """
         try:
-            first, address = await self._ready()
-            rest = await asyncio.gather(*(self._ready() for _ in range(1, self._processes)))
+            first, address = await self._ready(self._source)
+            rest = await asyncio.gather(*(self._ready(self._source) for _ in range(1, self._processes)))
         except BaseException:
             await self.aclose()
             raise
         self._slots = [_Slot(child) for child in (first, *(child for child, _ in rest))]
         return address
+
+    def accept(self) -> None:
+        """Let all workers accept connections."""
+        for slot in self._slots:
+            slot.child.accept()
 
     async def run(self) -> None:
         """Replace workers that end unexpectedly, until canceled."""
@@ -77,32 +102,47 @@ class Supervisor:
             Whether all are replaced. If a successor can't start, the rest keep running.
         """
         log.info("replacing %d gateway processes", len(self._slots))
+        source = self._source.renewed()
+        try:
+            is_replaced = await self._replace_all(source)
+        finally:
+            if source is not self._source:
+                source.close()
+        if is_replaced:
+            log.info("all gateway processes are replaced")
+        return is_replaced
+
+    async def _replace_all(self, source: Source) -> bool:
         for slot in self._slots:
             async with slot.lock:
                 try:
-                    successor, _ = await self._ready()
+                    successor, _ = await self._ready(source)
                 except WorkerFailed as error:
                     log.error("the gateway processes are not replaced: %s", error)
                     return False
+                if source is not self._source:
+                    self._source.close()
+                    self._source = source
+                successor.accept()
                 slot.child, before = successor, slot.child
             await before.retire(self._timeout)
             self._alive.discard(before)
-        log.info("all gateway processes are replaced")
         return True
 
     async def aclose(self) -> None:
         """Stop all workers. Their running requests complete first."""
         await asyncio.gather(*(child.terminate(self._timeout) for child in self._alive))
         self._alive.clear()
+        await self._source.aclose()
 
     def kill(self) -> None:
         """End all workers at once."""
         for child in self._alive:
             child.kill()
 
-    async def _ready(self) -> tuple[Child, str]:
+    async def _ready(self, source: Source) -> tuple[Child, str]:
         try:
-            child = await self._start()
+            child = await source.start()
         except OSError as error:  # too many processes or open files
             raise WorkerFailed(1, error.strerror or type(error).__name__) from error
         self._alive.add(child)
@@ -129,10 +169,11 @@ class Supervisor:
         while True:
             await asyncio.sleep(slot.next_wait())
             try:
-                child, _ = await self._ready()
+                child, _ = await self._ready(self._source)
             except WorkerFailed as error:
                 log.error("%s", error)
             else:
+                child.accept()
                 return child
 
 

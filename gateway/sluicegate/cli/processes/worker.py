@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, suppress
 
 from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.metrics.exporter import Exporter
+from sluicegate.cli.processes.forking import report_modules
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
@@ -25,13 +26,15 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets, exporter: 
     Raises:
         ConfigurationError: The gateway can't start.
     """
-    stop = asyncio.Event()
+    accept, stop = asyncio.Event(), asyncio.Event()
     reader, writer = await asyncio.open_connection(sock=_own(sockets.control))
 
-    def tell(address: str) -> None:
+    async def begin(address: str) -> None:
+        report_modules(sockets)
         writer.write(f"{address}\n".encode())
+        await accept.wait()
 
-    watching = asyncio.create_task(_wait_for_end(reader, stop))
+    watching = asyncio.create_task(_watch(reader, accept, stop))
     listener = _own(sockets.listener)
     share = ProcessCounts(sockets.counts).share(sockets.place)
     try:
@@ -40,17 +43,19 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets, exporter: 
                 from sluicegate.cli.processes.metrics import answering
 
                 await stack.enter_async_context(answering(_own(sockets.metrics), exporter.collect))
-            await serve_on(listener, settings, on_ready=tell, stop=stop, share=share)
+            await serve_on(listener, settings, begin=begin, stop=stop, share=share)
     finally:
         listener.close()
         await cancel_all(watching)
         writer.close()
 
 
-async def _wait_for_end(reader: asyncio.StreamReader, stop: asyncio.Event) -> None:
+async def _watch(reader: asyncio.StreamReader, accept: asyncio.Event, stop: asyncio.Event) -> None:
     with suppress(OSError):  # a supervisor that was killed can reset its end
-        await reader.read(1)
+        while await reader.read(1):
+            accept.set()
     stop.set()
+    accept.set()
 
 
 def _own(descriptor: int) -> socket.socket:
