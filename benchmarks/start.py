@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 from support.gateways.gateway import running_gateway
+from support.servers.serving import script
 
 from benchmarks.peers.bare_route import PATH, bare_server
 from benchmarks.peers.reference import START
@@ -53,19 +58,23 @@ def run(options: argparse.Namespace) -> Report:
             *((_once(folder, token, installed), _bare()) for _ in range(options.rounds)), strict=True
         )
         several = [_several(folder, installed, options.processes) for _ in range(options.rounds)]
+        clicks = [_import_of_click(folder, installed) for _ in range(options.rounds)]
+        commands = [_commands(folder, installed) for _ in range(options.rounds)]
         longest = [_longest_livez(folder, installed) for _ in range(options.rounds)]
         _, _, with_numpy = _once(folder, token, env)
         empty = Path(name) / "bytecode"
         _, uncompiled, _ = _once(folder, token, without_compiled_modules(empty))
     figures = {
         **_medians(ours),
-        **{name: statistics.median(each[name] for each in several) for name in several[0]},
+        **_median_figures(several),
+        **_median_figures(commands),
         "rss_with_numpy_mb": with_numpy,
         "uncompiled_cpu_seconds": uncompiled,
         "longest_livez_seconds": statistics.median(longest),
         SHA256: sha256_per_cpu_second(),
     }
-    return Report(figures, {"bare_starlette_server": _medians(bare), **START})
+    peers = {"bare_starlette_server": _medians(bare), **START}
+    return Report(figures, {**peers, "import_of_click": _median_figures(clicks)})
 
 
 def _medians(measured: tuple[_Measured, ...]) -> Figures:
@@ -103,6 +112,36 @@ def _several(folder: Path, env: Mapping[str, str], processes: int) -> Figures:
         "further_process_cpu_seconds": statistics.median(used),
         "further_process_pss_mb": statistics.median(memory),
     }
+
+
+def _commands(folder: Path, env: Mapping[str, str]) -> Figures:
+    """CPU seconds of commands that show no results."""
+    completing = {
+        "_SLUICEGATE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "sluicegate s",
+        "COMP_CWORD": "1",
+    }
+    return {
+        "version_cpu_seconds": _command(folder, env, script(), "--version"),
+        "help_cpu_seconds": _command(folder, env, script(), "--help"),
+        "completion_cpu_seconds": _command(folder, {**env, **completing}, script()),
+    }
+
+
+def _import_of_click(folder: Path, env: Mapping[str, str]) -> Figures:
+    used = _command(folder, env, sys.executable, "-c", "import click")
+    return dict.fromkeys(("version_cpu_seconds", "help_cpu_seconds", "completion_cpu_seconds"), used)
+
+
+def _command(folder: Path, env: Mapping[str, str], *command: str) -> float:
+    before = getrusage(RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, env={**os.environ, **env}, capture_output=True, check=True)
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def _median_figures(measured: Sequence[Figures]) -> Figures:
+    return {name: statistics.median(each[name] for each in measured) for name in measured[0]}
 
 
 def _hidden_numpy(folder: Path) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from support.process.installed import CATALOG, Site
 from sluicegate import __version__
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli import discovery as commands
-from sluicegate.cli.main import run
+from sluicegate.cli.main import build_cli, run
 
 COMMAND = [sys.executable, "-m", "sluicegate.cli"]
 FRAME = import_module("sluicegate.cli.main")  # the package's `main` is the function
@@ -149,15 +150,45 @@ def test_an_interrupt_is_quiet(folder: Path) -> None:
     assert shown.strip() == b""
 
 
-def test_help_imports_nothing_heavy() -> None:
-    heavy = ("sqlalchemy", "starlette", "pyarrow", "ruamel", "obstore", "uvicorn")
+COMPLETION = {"_SLUICEGATE_COMPLETE": "bash_complete", "COMP_WORDS": "sluicegate ", "COMP_CWORD": "1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "shown"),
+    [
+        (["--version"], {}, ["sluicegate"]),
+        (["--help"], {}, [*commands.MODULES, "greet"]),
+        ([], COMPLETION, [*commands.MODULES, "greet"]),
+    ],
+)
+def test_what_shows_no_results_imports_no_plugin_and_nothing_heavy(
+    folder: Path, site: Site, arguments: list[str], environment: dict[str, str], shown: list[str]
+) -> None:
+    (folder / "gateway.yaml").write_text("plugins: [greet]")
+    site.install("greet", "raise RuntimeError", command="greet")
+    heavy = ("asyncio", "pydantic", "ruamel", "sqlalchemy", "starlette", "sluicegate.config")
     code = (
-        "import sys; from sluicegate.cli.main import run; code = run(['--help']);"
+        "import sys\nfrom sluicegate.cli.main import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit as end: code = end.code\n"
         f"print(code, [name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment, "PYTHONPATH": str(site.folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == "0 []\n"
-    assert all(name in done.stdout for name in commands.MODULES)
+    assert all(name in done.stdout for name in shown)
+
+
+def test_commands_are_listed_with_the_first_sentence_of_their_help() -> None:
+    group = build_cli()
+    found = {name: group.get_command(click.Context(group), name) for name in commands.MODULES}
+    assert {
+        name: command and command.get_short_help_str(200) for name, command in found.items()
+    } == commands.MODULES
 
 
 def test_commands_of_enabled_plugins_are_listed_and_run(
@@ -170,22 +201,32 @@ def test_commands_of_enabled_plugins_are_listed_and_run(
         "@hookimpl\ndef sluicegate_register_commands(cli):\n"
         "    cli.add_command(click.Command('greet', callback=lambda: click.echo('hello')))\n"
         "    cli.add_command(click.Command('tables', callback=lambda: click.echo('mine')))\n",
+        command="greet",
     )
     assert run(["greet"]) == 0
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("hello\n")
-    assert "  greet" in out
+    assert re.search(r"^  greet +A command of sluicegate-greet\.$", out, re.MULTILINE)
     assert run(["tables", "--help"]) == 0
     assert "List the tables, or other assets, of all catalogs" in capsys.readouterr().out
 
 
+def test_a_command_of_a_plugin_that_is_not_enabled_says_so(capsys: Capture, site: Site) -> None:
+    site.install("greet", "", command="greet")
+    assert run(["greet"]) == 2
+    expected = (
+        "'greet' is a command of sluicegate-greet: add its plugin under 'plugins' in gateway.yaml"
+    )
+    assert expected in capsys.readouterr().err
+
+
 def test_help_works_beside_a_broken_configuration(folder: Path, capsys: Capture) -> None:
-    (folder / "gateway.yaml").write_text("plugins: [no-such-plugin]")
+    (folder / "gateway.yaml").write_text("plugins: [")
     assert run(["--help"]) == 0
     captured = capsys.readouterr()
     assert "serve" in captured.out
-    assert "note: plugin commands are not listed" in captured.err
+    assert captured.err == ""
 
 
 def test_a_plugins_catalog_adds_no_command(folder: Path, site: Site, capsys: Capture) -> None:

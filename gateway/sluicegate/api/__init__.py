@@ -1,7 +1,8 @@
 """The public module for plugins: the hook marker, models, base classes, types and errors.
 
-Importing it loads pydantic, pluggy and the models; helpers such as `HttpClient` are imported when they
-are first used. Nothing here imports a web framework, a cloud SDK or the rest of the core.
+Importing it loads nothing else: modules are imported when a name of theirs is first used. The models
+load pydantic, and `hookimpl` loads pluggy. Nothing here imports a web framework, a cloud SDK or the
+rest of the core.
 
 A *location* is an absolute URL whose path is literal, not percent-encoded: the key of
 `s3://lake/a b/part%20.parquet` is `a b/part%20.parquet`. Times are integers in epoch milliseconds, and
@@ -13,94 +14,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import pluggy
-from pydantic import SecretStr
-
-from sluicegate._util.units import Duration
-from sluicegate.api import conditions
-from sluicegate.api.access import Authenticator, Policy
-from sluicegate.api.assets.models import (
-    ASSET_KINDS,
-    AssetKind,
-    AssetPage,
-    CatalogAsset,
-    ListedAsset,
-    ModelVersion,
-    SharedAsset,
-    VersionStatus,
-)
-from sluicegate.api.authentication import AuthenticationRequest, ClientCertificate
-from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
-from sluicegate.api.catalogs import Catalog
-from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
-from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
-from sluicegate.api.delegation.issued import IssuedAccess
-from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
-from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
-from sluicegate.api.delegation.tasks import (
-    DelegatedTask,
-    TableIdentity,
-    TaskErrorCode,
-    TaskExecutor,
-    TaskFailed,
-    TaskProgress,
-    TaskResult,
-    TaskRun,
-)
-from sluicegate.api.errors import (
-    ConfigurationError,
-    InvalidRequest,
-    NotFound,
-    ObjectMissing,
-    PermissionDenied,
-    SluicegateError,
-    StorageDenied,
-    StorageError,
-    TableUnreadable,
-    Unauthenticated,
-    Unavailable,
-    UnsupportedOperation,
-)
-from sluicegate.api.hadoop_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
-from sluicegate.api.models import (
-    AccessMode,
-    CatalogCommit,
-    CatalogTable,
-    Event,
-    ListedTable,
-    ObjectDirectory,
-    ObjectRequest,
-    PolicyAction,
-    Presigned,
-    Schema,
-    Share,
-    SharedCatalogSource,
-    SharedKind,
-    SharedSchemaSource,
-    SharedTable,
-    TablePage,
-)
-from sluicegate.api.principals import Principal
-from sluicegate.api.services import GatewayServices, PluginTelemetry, VisibleTables
-from sluicegate.api.storage import PathSigner, SignedPaths, Storage
-from sluicegate.api.table_formats import TableFormat
-from sluicegate.api.types import (
-    AuthenticatorType,
-    CatalogType,
-    FormatType,
-    PolicyType,
-    StorageType,
-    TaskExecutorType,
-)
-from sluicegate.api.vending import (
-    CredentialVendor,
-    EndedSessions,
-    Scope,
-    TemporaryCredentials,
-    session_names,
-)
-
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from sluicegate._util.units import Duration
+    from sluicegate.api import conditions as conditions
+    from sluicegate.api.access import Authenticator, Policy
+    from sluicegate.api.assets.models import (
+        ASSET_KINDS,
+        AssetKind,
+        AssetPage,
+        CatalogAsset,
+        ListedAsset,
+        ModelVersion,
+        SharedAsset,
+        VersionStatus,
+    )
+    from sluicegate.api.authentication import AuthenticationRequest, ClientCertificate
+    from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
+    from sluicegate.api.catalogs import Catalog
     from sluicegate.api.clients.addresses import internal_addresses
     from sluicegate.api.clients.authorized_client import AuthorizedClient
     from sluicegate.api.clients.configured_secret import RotatableSecret, current_secret
@@ -120,6 +52,74 @@ if TYPE_CHECKING:
     from sluicegate.api.clients.presigning import batches, signed_lifetime
     from sluicegate.api.clients.redaction import without_queries
     from sluicegate.api.clients.url_labels import LABEL_PARAMETER, labelled_entry, url_label
+    from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
+    from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
+    from sluicegate.api.delegation.issued import IssuedAccess
+    from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
+    from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
+    from sluicegate.api.delegation.tasks import (
+        DelegatedTask,
+        TableIdentity,
+        TaskErrorCode,
+        TaskExecutor,
+        TaskFailed,
+        TaskProgress,
+        TaskResult,
+        TaskRun,
+    )
+    from sluicegate.api.errors import (
+        ConfigurationError,
+        InvalidRequest,
+        NotFound,
+        ObjectMissing,
+        PermissionDenied,
+        SluicegateError,
+        StorageDenied,
+        StorageError,
+        TableUnreadable,
+        Unauthenticated,
+        Unavailable,
+        UnsupportedOperation,
+    )
+    from sluicegate.api.hadoop_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
+    from sluicegate.api.models import (
+        AccessMode,
+        CatalogCommit,
+        CatalogTable,
+        Event,
+        ListedTable,
+        ObjectDirectory,
+        ObjectRequest,
+        PolicyAction,
+        Presigned,
+        Schema,
+        Share,
+        SharedCatalogSource,
+        SharedKind,
+        SharedSchemaSource,
+        SharedTable,
+        TablePage,
+    )
+    from sluicegate.api.principals import Principal
+    from sluicegate.api.services import GatewayServices, PluginTelemetry, VisibleTables
+    from sluicegate.api.storage import PathSigner, SignedPaths, Storage
+    from sluicegate.api.table_formats import TableFormat
+    from sluicegate.api.types import (
+        AuthenticatorType,
+        CatalogType,
+        FormatType,
+        PolicyType,
+        StorageType,
+        TaskExecutorType,
+        hookimpl,
+    )
+    from sluicegate.api.vending import (
+        CredentialVendor,
+        EndedSessions,
+        Scope,
+        TemporaryCredentials,
+        session_names,
+    )
 
 __all__ = [
     "API_VERSION",
@@ -247,49 +247,76 @@ A plugin declares the version that it is written for in its module: `sluicegate_
 It runs on every gateway whose API has the same major version, and the same or a later minor version.
 """
 
-hookimpl = pluggy.HookimplMarker("sluicegate")
-"""Marks a function in a plugin's module as the implementation of the hook with the same name."""
-
-# Helpers that import more than the models. They are imported when a plugin uses them.
-_LAZY: Final = {
-    "AccessToken": "oauth_client",
-    "AccessTokens": "oauth_client",
-    "AuthorizedClient": "authorized_client",
-    "Expiring": "fresh",
-    "RefreshingValue": "fresh",
-    "HttpResponse": "http_client",
-    "HttpClient": "http_client",
-    "HttpRequest": "http_client",
-    "LABEL_PARAMETER": "url_labels",
-    "NoResponse": "http_client",
-    "OAuth2Client": "oauth_client",
-    "ObjectKeys": "object_keys",
-    "ObjectStores": "object_stores",
-    "OutcomeUnknown": "http_client",
-    "RotatableSecret": "configured_secret",
-    "batches": "presigning",
-    "canonical_endpoint_url": "endpoints",
-    "client_options": "object_stores",
-    "current_secret": "configured_secret",
-    "internal_addresses": "addresses",
-    "labelled_entry": "url_labels",
-    "quote_keys": "percent",
-    "retry_config": "object_stores",
-    "signed_lifetime": "presigning",
-    "url_label": "url_labels",
-    "without_queries": "redaction",
+# Commands import `sluicegate.api.errors`, and should start quickly.
+_NAMES: Final = {
+    "sluicegate.api.conditions": "conditions",
+    "pydantic": "SecretStr",
+    "sluicegate._util.units": "Duration",
+    "sluicegate.api.access": "Authenticator Policy",
+    "sluicegate.api.assets.models": (
+        "ASSET_KINDS AssetKind AssetPage CatalogAsset ListedAsset ModelVersion SharedAsset "
+        "VersionStatus"
+    ),
+    "sluicegate.api.authentication": "AuthenticationRequest ClientCertificate",
+    "sluicegate.api.budget": "Budget TableLimits TableTooLarge",
+    "sluicegate.api.catalogs": "Catalog",
+    "sluicegate.api.clients.addresses": "internal_addresses",
+    "sluicegate.api.clients.authorized_client": "AuthorizedClient",
+    "sluicegate.api.clients.configured_secret": "RotatableSecret current_secret",
+    "sluicegate.api.clients.endpoints": "canonical_endpoint_url",
+    "sluicegate.api.clients.fresh": "Expiring RefreshingValue",
+    "sluicegate.api.clients.http_client": (
+        "HttpClient HttpRequest HttpResponse NoResponse OutcomeUnknown"
+    ),
+    "sluicegate.api.clients.oauth_client": "AccessToken AccessTokens OAuth2Client",
+    "sluicegate.api.clients.object_keys": "ObjectKeys",
+    "sluicegate.api.clients.object_stores": "ObjectStores client_options retry_config",
+    "sluicegate.api.clients.percent": "quote_keys",
+    "sluicegate.api.clients.presigning": "batches signed_lifetime",
+    "sluicegate.api.clients.redaction": "without_queries",
+    "sluicegate.api.clients.url_labels": "LABEL_PARAMETER labelled_entry url_label",
+    "sluicegate.api.config": "CatalogConfig PluginConfig StorageConfig",
+    "sluicegate.api.context": "ExecutorContext LinkSigner PluginContext",
+    "sluicegate.api.delegation.issued": "IssuedAccess",
+    "sluicegate.api.delegation.realm_grants": "RealmGrant comparable_location",
+    "sluicegate.api.delegation.snapshot_indexes": "SnapshotIndexBuild SnapshotIndexes",
+    "sluicegate.api.delegation.tasks": (
+        "DelegatedTask TableIdentity TaskErrorCode TaskExecutor TaskFailed TaskProgress "
+        "TaskResult TaskRun"
+    ),
+    "sluicegate.api.errors": (
+        "ConfigurationError InvalidRequest NotFound ObjectMissing PermissionDenied "
+        "SluicegateError StorageDenied StorageError TableUnreadable Unauthenticated Unavailable "
+        "UnsupportedOperation"
+    ),
+    "sluicegate.api.hadoop_tokens": "MarshalledCredentials TokenBinding TokenIssuingPolicy",
+    "sluicegate.api.models": (
+        "AccessMode CatalogCommit CatalogTable Event ListedTable ObjectDirectory ObjectRequest "
+        "PolicyAction Presigned Schema Share SharedCatalogSource SharedKind SharedSchemaSource "
+        "SharedTable TablePage"
+    ),
+    "sluicegate.api.principals": "Principal",
+    "sluicegate.api.services": "GatewayServices PluginTelemetry VisibleTables",
+    "sluicegate.api.storage": "PathSigner SignedPaths Storage",
+    "sluicegate.api.table_formats": "TableFormat",
+    "sluicegate.api.types": (
+        "AuthenticatorType CatalogType FormatType PolicyType StorageType TaskExecutorType hookimpl"
+    ),
+    "sluicegate.api.vending": "CredentialVendor EndedSessions Scope TemporaryCredentials session_names",
 }
+_MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 if not TYPE_CHECKING:  # otherwise, type checkers would accept every name
 
     def __getattr__(name: str) -> Any:
-        """Import the module of a helper of `sluicegate.api.clients`, and return the helper."""
-        if name not in _LAZY:
+        """Import the module of a name, and return its value."""
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.clients.{_LAZY[name]}"), name)
+        module = import_module(_MODULES[name])
+        value = module if name == "conditions" else getattr(module, name)
         globals()[name] = value
         return value
 
     def __dir__() -> list[str]:
-        """Return all names, including those of helpers that are not imported yet."""
-        return sorted({*globals(), *_LAZY})
+        """Return all names, including those that are not imported yet."""
+        return sorted({*globals(), *__all__})

@@ -1,10 +1,12 @@
-"""The types of instances that hooks register, by their `type` in the configuration."""
+"""The marker of hooks, and the types of instances that hooks register."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import pluggy
 
 from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from sluicegate.api.delegation.tasks import TaskExecutor
     from sluicegate.api.storage import Storage
     from sluicegate.api.table_formats import TableFormat
+
+hookimpl = pluggy.HookimplMarker("sluicegate")
+"""Marks a function in a plugin's module as the implementation of the hook with the same name."""
 
 
 @dataclass(frozen=True, slots=True)

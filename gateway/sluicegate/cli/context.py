@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Coroutine
 from pathlib import Path
@@ -98,6 +97,8 @@ def load_settings_from(ctx: click.Context, path: Path, *, warn: bool = True) -> 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine until it completes, with uvloop if it is installed."""
+    import asyncio
+
     try:
         import uvloop
     except ImportError:

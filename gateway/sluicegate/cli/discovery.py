@@ -1,13 +1,17 @@
-"""Finds commands: one module for each, imported when it is used, and those of enabled plugins."""
+"""Finds commands: one module for each, imported when it is used, and those of enabled plugins.
+
+To list commands, nothing is imported: those of plugins are entry points.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.context import config_option, config_path, is_debugging, load_settings
 from sluicegate.cli.management.server import (
     UNEXPECTED_FORM,
@@ -16,34 +20,39 @@ from sluicegate.cli.management.server import (
     refused_options,
     server_options,
 )
-from sluicegate.cli.terminal import report
 
-MODULES = (
-    "access",
-    "admin",
-    "apply",
-    "audit",
-    "completion",
-    "config",
-    "database",
-    "delegation",
-    "demo",
-    "doctor",
-    "hadoop-token",
-    "import",
-    "index",
-    "ledger",
-    "limits",
-    "plugins",
-    "recipient",
-    "schedules",
-    "serve",
-    "share",
-    "tables",
-    "tasks",
-    "usage",
-    "workers",
-)
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+MODULES: Final[Mapping[str, str]] = {
+    "access": "Explain which recipients can read a table, and why.",
+    "admin": "Create, list and delete administrators of the Admin API.",
+    "apply": "Apply the shares file FILE: show the differences, then apply them in one transaction.",
+    "audit": "Search, verify and export the audit log.",
+    "completion": "Print a script that completes commands, options and names in SHELL.",
+    "config": "Check a configuration file, or print its schema.",
+    "database": "Migrate the database, or back it up.",
+    "delegation": "Run the delegation service, or a worker that executes its tasks.",
+    "demo": "Share three Delta tables on this machine, and read them with the official client.",
+    "doctor": "Check a deployment: what works, what doesn't, and what to do about it.",
+    "hadoop-token": "Get delegation tokens for Hadoop and Spark as a recipient, or show a token file.",
+    "import": "Import FILE, the delta-sharing-server.yaml of the reference Delta Sharing server.",
+    "index": "Build, list, or remove snapshot indexes, with which large tables are read in part.",
+    "ledger": "List the URLs, temporary credentials and tokens that recipients received, newest first.",
+    "limits": "Show the limits of recipients, and the files and bytes that they were offered on a day.",
+    "plugins": "List installed and enabled plugins, and what they provide.",
+    "recipient": "Create, show, rotate, revoke, restore and delete recipients.",
+    "schedules": "Manage the schedules of the delegation service, which are in the configuration.",
+    "serve": "Serve the configured shares until SIGTERM or Ctrl-C.",
+    "share": "List, show and export shares.",
+    "tables": (
+        "List the tables, or other assets, of all catalogs, of one CATALOG, or of one SCHEMA of it."
+    ),
+    "tasks": "Manage the tasks of the delegation service in the configured database.",
+    "usage": "Sum the responses, credentials and files that recipients were offered, from the ledger.",
+    "workers": "Show what the workers of the delegation service do now.",
+}
+"""The commands, with what `--help` shows of each: the first sentence of its own help."""
 
 MANAGING = frozenset(
     (
@@ -64,6 +73,9 @@ MANAGING = frozenset(
 )
 """Commands that can also manage a gateway over its Admin API, with `--server`."""
 
+COMMANDS = "sluicegate.commands"
+"""The group of entry points with which distributions of plugins declare the names of commands."""
+
 # These use the configured database, although the user may expect the gateway of $SLUICEGATE_SERVER.
 _DECEIVING = frozenset(("import",))
 # Subcommands of `MANAGING` that use the configured database.
@@ -80,18 +92,23 @@ _PACKAGES = {
 class CommandGroup(click.Group):
     """The built-in commands, and those of the plugins listed under `plugins:` in the configuration.
 
-    The module of a command imports heavy modules in its functions, so that `--help` is fast.
+    The module of a command imports heavy modules in its functions, so that its `--help` is fast.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands. If the configuration is invalid, those of plugins are left out."""
-        self._import_all()
-        try:
-            self._add_plugin_commands(ctx)
-        except SluicegateError as error:
-            if not ctx.resilient_parsing:  # completion is silent
-                report("note", f"plugin commands are not listed: {error.message}")
-        return super().list_commands(ctx)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of all commands, and what each of them does."""
+        _listed().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands and options that begin with a text."""
+        from click.shell_completion import CompletionItem
+
+        commands = [
+            CompletionItem(name, help=command.get_short_help_str())
+            for name, command in sorted(_listed().commands.items())
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command with this name, or `None`."""
@@ -100,7 +117,7 @@ class CommandGroup(click.Group):
         elif cmd_name not in self.commands:
             self._add_plugin_commands(ctx)
             if cmd_name not in self.commands:
-                self._import_all()  # click suggests the most similar of them
+                self._refuse(ctx, cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -121,9 +138,16 @@ class CommandGroup(click.Group):
                 raise
             raise ConfigurationError(UNEXPECTED_FORM) from error
 
-    def _import_all(self) -> None:
-        for name in MODULES:
-            self._import(name)
+    def _refuse(self, ctx: click.Context, name: str) -> None:
+        """Say what is missing if the command is that of a plugin; otherwise, click suggests others."""
+        owner = _declared().get(name)
+        if owner is not None and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"'{name}' is a command of {owner}: "
+                f"add its plugin under 'plugins' in {config_path(ctx)}"
+            )
+        for each in MODULES:
+            self._import(each)
 
     def _import(self, name: str) -> None:
         if name not in self.commands:
@@ -144,6 +168,21 @@ class CommandGroup(click.Group):
         Registry.load(names).commands(self)
         # A plugin can add commands, but never replace a built-in one.
         self.commands.update(own)
+
+
+def _listed() -> click.Group:
+    """All commands, only with what a listing shows of them."""
+    plugins = {name: f"A command of {owner}." for name, owner in _declared().items()}
+    return click.Group(
+        commands={name: click.Command(name, help=text) for name, text in {**plugins, **MODULES}.items()}
+    )
+
+
+def _declared() -> Mapping[str, str]:
+    """The commands that installed distributions declare, and the name of each distribution."""
+    from importlib.metadata import entry_points
+
+    return {each.name: each.dist.name for each in entry_points(group=COMMANDS) if each.dist is not None}
 
 
 def _take_options(command: click.Command, path: str, *, manages: bool) -> None:

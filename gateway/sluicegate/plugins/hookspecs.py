@@ -308,8 +308,9 @@ def sluicegate_register_commands(cli: click.Group) -> None:
     """Add commands to the `sluicegate` command.
 
     Called:
-        For `sluicegate --help`, and when a command is run that is not built in. Only plugins under
-        `plugins:` are called.
+        When a command is run that is not built in. Only plugins under `plugins:` are called. To list a
+        command in `sluicegate --help` and in completions, where nothing is called, declare its name as
+        an entry point: in the group `sluicegate.commands`, with the plugin's module as the value.
 
     Example:
         import click

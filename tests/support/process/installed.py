@@ -86,8 +86,18 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def install(self, name: str, code: str, *, distribution: str = "", version: str = "1.0") -> str:
+    def install(
+        self,
+        name: str,
+        code: str,
+        *,
+        distribution: str = "",
+        version: str = "1.0",
+        command: str | None = None,
+    ) -> str:
         """Install a plugin; its module is `plugin_<name>` unless another distribution has that.
+
+        It can declare the name of a command.
 
         Returns:
             The distribution's name.
@@ -101,7 +111,9 @@ class Site:
             f"Metadata-Version: 2.1\nName: {owner}\nVersion: {version}\n", encoding="utf-8"
         )
         (metadata / "entry_points.txt").write_text(
-            f"[sluicegate]\n{name} = {module}\n", encoding="utf-8"
+            f"[sluicegate]\n{name} = {module}\n"
+            + (f"[sluicegate.commands]\n{command} = {module}\n" if command else ""),
+            encoding="utf-8",
         )
         return owner
 
