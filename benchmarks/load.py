@@ -1,6 +1,7 @@
 """Requests a second of many clients, with one and with several processes; peer: a bare application.
 
-Every client sends the next request of a mix as soon as it has its response. The clients, and a stand-in
+Every client sends the next request of a mix as soon as it has its response. The requests are those of
+many recipients, each with its own token, and so its own cached answers. The clients, and a stand-in
 for the store, run on the same cores as the servers. They do as little as possible, and what they use is
 reported. It limits `scaling`: where the machine has as many cores as there are processes, one process
 has a core for itself, and several have less. `core_scaling` compares several with one process that
@@ -17,20 +18,32 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from support.gateways.gateway import running_gateway
+from support.servers.scraped import metrics_address, scrape
+from support.servers.serving import serving
 
 from benchmarks.peers.bare_route import PATH, bare_server
 from benchmarks.support.cores import on_one_core
+from benchmarks.support.gateway import as_recipients
 from benchmarks.support.http import encode
 from benchmarks.support.processes import rate
 from benchmarks.support.report import Figures, Report
-from benchmarks.support.request_mix import MeasuredServer, measured_gateway, request_mix
+from benchmarks.support.request_mix import (
+    MeasuredServer,
+    MixedRequest,
+    measured_gateway,
+    request_mix,
+)
 from benchmarks.support.scale import SHA256, plain_python, sha256_per_cpu_second
-from benchmarks.support.shared_table import shared_table
+from benchmarks.support.shared_table import SharedTable, shared_table
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--clients", type=int, default=64, help="side by side (default 64)")
+    parser.add_argument("--recipients", type=int, default=64, help="of the requests (default 64)")
+    parser.add_argument(
+        "--audit", choices=["required", "off"], default="required", help="(default required)"
+    )
     parser.add_argument("--processes", type=int, default=2, help="of the second gateway (default 2)")
     parser.add_argument("--files", type=int, default=1000, help="of the table (default 1000)")
     parser.add_argument("--requests", type=int, default=6000, help="requests of a round (default 6000)")
@@ -40,10 +53,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Measure all in turns, so that a busy moment of the machine hits them alike."""
     with ExitStack() as stack:
-        table = stack.enter_context(shared_table(options.files, replayed=True))
+        table = stack.enter_context(shared_table(options.files, replayed=True, audit=options.audit))
         gateway = stack.enter_context(running_gateway(table.folder, processes=options.processes))
         bare = [stack.enter_context(bare_server(number)) for number in (1, options.processes)]
-        mix = request_mix(table.gateway, options.files)
+        mix = [
+            request
+            for each in as_recipients(table.folder, table.gateway, options.recipients)
+            for request in request_mix(each, options.files)
+        ]
         one = measured_gateway(table.gateway.pid, table.gateway.address, mix)
         several = measured_gateway(gateway.process.pid, gateway.address, mix)
         peers = [
@@ -60,8 +77,10 @@ def run(options: argparse.Namespace) -> Report:
                     target.measure(options.clients, options.requests)
             for each in alone:
                 each.measure()
+        from_memory = _answers_from_memory(table, mix, options)
+    figures = {**_figures(one, several, on_a_core[0]), "answers_from_memory": from_memory}
     return Report(
-        {**_figures(one, several, on_a_core[0]), SHA256: sha256_per_cpu_second()},
+        {**figures, SHA256: sha256_per_cpu_second()},
         {
             "bare_starlette_route": _figures(peers[0], peers[1], on_a_core[1]),
             "plain_python": {"scaling": _ratio(alone[1].rates, alone[0].rates)},
@@ -69,11 +88,30 @@ def run(options: argparse.Namespace) -> Report:
     )
 
 
+def _answers_from_memory(
+    table: SharedTable, mix: Sequence[MixedRequest], options: argparse.Namespace
+) -> float:
+    """The fraction of all responses that are cached answers: of another gateway, which has metrics."""
+    log = table.folder / "measured.log"
+    arguments = ("serve", "--port", "0", "--prometheus-port", "0")
+    with serving(table.folder, *arguments, log_file=log) as (process, address):
+        target = measured_gateway(process.pid, address, mix)
+        metrics = metrics_address(log.read_text())
+        before = _reused(metrics)
+        target.measure(options.clients, options.requests)
+        return float((_reused(metrics) - before) / options.requests)
+
+
+def _reused(metrics: str) -> float:
+    return scrape(metrics).value("sluicegate_answers_total", outcome="reused")
+
+
 def _figures(one: MeasuredServer, several: MeasuredServer, on_a_core: MeasuredServer) -> Figures:
     return {
         **one.figures(),
         **several.figures("_of_several"),
         "scaling": _ratio(several.rates, one.rates),
+        "cpu_ratio": _ratio(several.cpu, one.cpu),
         **on_a_core.figures("_on_one_core"),
         "core_scaling": _ratio(several.rates, on_a_core.rates),
     }

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.gateway import (
+    RunningGateway,
+    run_here,
+    running_gateway,
+    write_configuration,
+)
 
 from benchmarks.support.http import encode
 
@@ -63,6 +68,27 @@ def configure(
     configuration = {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage], **settings}
     recipients = {RECIPIENT: {"shares": list(shares)}}
     write_configuration(folder, configuration, {"shares": shares, "recipients": recipients})
+
+
+def as_recipients(folder: Path, served: ServedGateway, count: int) -> Sequence[ServedGateway]:
+    """The gateway as so many recipients see it, each with a token of its own.
+
+    They are added to the configuration of a folder, and get the same shares as the first recipient.
+    """
+    file = folder / "shares.yaml"
+    shares = json.loads(file.read_text())
+    names = [f"{RECIPIENT}-{number}" for number in range(count)]
+    shares["recipients"] |= dict.fromkeys(names, shares["recipients"][RECIPIENT])
+    file.write_text(json.dumps(shares))
+    run_here(folder, "apply", "shares.yaml", "--offline")
+    return [replace(served, token=_new_token(folder, name)) for name in names]
+
+
+def _new_token(folder: Path, name: str) -> str:
+    profile = folder / f"{name}.share"
+    run_here(folder, "recipient", "rotate", name, "--profile", str(profile))
+    token: str = json.loads(profile.read_text())["bearerToken"]
+    return token
 
 
 def as_recipient(running: RunningGateway) -> ServedGateway:
