@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +20,10 @@ from support.gateways.gateway import RunningGateway
 from support.process.forked import completed, fork
 from support.process.installed import Site
 from support.process.workers import is_running, running_children, workers_of
-from support.servers.serving import serving
+from support.servers.serving import script, serving
 
+from sluicegate.http.serving import bind
+from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.testing.servers.ports import free_port
 
 SECONDS = 60
@@ -270,6 +273,28 @@ def test_a_request_in_progress_completes_before_all_processes_end(
         assert client.recv(4096).startswith(b"HTTP/1.1 40")
     assert ending_gateway.process.wait(SECONDS) == 0
     assert "unexpected" not in ending_gateway.log
+
+
+def test_an_upgraded_process_serves_for_a_supervisor_of_version_0_2(tmp_path: Path) -> None:
+    (tmp_path / "gateway.yaml").touch()
+    with (
+        bind("127.0.0.1", 0) as listener,
+        ProcessCounts.with_places(1) as counts,
+        ExitStack() as stack,
+    ):
+        control, theirs = map(stack.enter_context, socket.socketpair())
+        descriptors = [listener.fileno(), theirs.fileno(), counts.descriptor]
+        option = ",".join(map(str, [*descriptors, counts.take()]))
+        process = subprocess.Popen(
+            [script(), "serve", "--worker", option], cwd=tmp_path, pass_fds=descriptors
+        )
+        theirs.close()
+        address = control.makefile().readline().strip()
+        # The worker listens a moment after it is ready.
+        listener.listen()
+        assert httpx.get(f"{address}/readyz").status_code == 200
+        control.close()
+        assert process.wait(SECONDS) == 0
 
 
 def test_processes_do_not_outlive_their_supervisor(ending_gateway: RunningGateway) -> None:

@@ -80,7 +80,7 @@ class ForkServer:
         status, *inherited = descriptors
         for each in descriptors:
             os.set_inheritable(each, False)
-        sockets = WorkerSockets.of(place, inherited)
+        sockets = WorkerSockets.waiting(place, inherited)
         self._import_modules()
         pid = None
         with suppress(OSError):  # too many processes: the supervisor notices that the status is closed

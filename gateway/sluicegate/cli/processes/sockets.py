@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import click
 
+_WAITS = "waits"
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerSockets:
@@ -14,12 +16,13 @@ class WorkerSockets:
 
     Attributes:
         listener: The bound socket, which all workers share.
-        control: One end of a pair of sockets. The worker writes its address once it is ready, and
-            accepts connections once it has read a byte. When the supervisor closes its end, or is
-            killed, the worker stops.
+        control: One end of a pair of sockets. The worker writes its address once it is ready. When the
+            supervisor closes its end, or is killed, the worker stops.
         counts: The file of `ProcessCounts`.
         place: The worker's place in it, which is not a file descriptor.
         metrics: One end of a pair of sockets for metrics, or `None` if the supervisor serves none.
+        waits: Whether the supervisor writes a byte to `control` when the worker can accept connections.
+            The supervisor of version 0.2, which an upgrade does not replace, writes none.
         modules: The file to which the first worker of a fork server writes what it has imported.
     """
 
@@ -28,16 +31,19 @@ class WorkerSockets:
     counts: int
     place: int
     metrics: int | None = None
+    waits: bool = False
     modules: int | None = None
 
     @classmethod
-    def of(cls, place: int, descriptors: Sequence[int]) -> WorkerSockets:
-        """What is passed on, from its place and `descriptors`."""
+    def waiting(cls, place: int, descriptors: Sequence[int]) -> WorkerSockets:
+        """What a fork server passes on, from the place and `descriptors`."""
         listener, control, counts, *metrics = descriptors
-        return cls(listener, control, counts, place, *metrics)
+        return cls(listener, control, counts, place, metrics[0] if metrics else None, waits=True)
 
     def __str__(self) -> str:
-        return ",".join(map(str, (self.place, *self.descriptors)))
+        parts = (self.listener, self.control, self.counts, self.place, self.metrics)
+        shown = [str(part) for part in parts if part is not None]
+        return ",".join([*shown, _WAITS] if self.waits else shown)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -49,7 +55,7 @@ class WorkerSockets:
 class WorkerOption(click.ParamType[WorkerSockets]):
     """The value of the option with which a worker is started that can't be forked."""
 
-    name = "PLACE,FD,FD,FD[,FD]"
+    name = "FD,FD,FD,PLACE[,FD][,waits]"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -57,8 +63,12 @@ class WorkerOption(click.ParamType[WorkerSockets]):
         """Convert the text of the command line."""
         if isinstance(value, WorkerSockets):
             return value
+        parts = str(value).split(",")
+        waits = parts[-1] == _WAITS
         try:
-            place, *descriptors = map(int, str(value).split(","))
-            return WorkerSockets.of(place, descriptors)
-        except (TypeError, ValueError):
-            self.fail("expected a place and three file descriptors", param, ctx)
+            listener, control, counts, place, *metrics = map(int, parts[:-1] if waits else parts)
+        except ValueError:
+            self.fail("expected three file descriptors and a place", param, ctx)
+        return WorkerSockets(
+            listener, control, counts, place, metrics[0] if metrics else None, waits=waits
+        )

@@ -32,7 +32,8 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets, exporter: 
     async def begin(address: str) -> None:
         report_modules(sockets)
         writer.write(f"{address}\n".encode())
-        await accept.wait()
+        if sockets.waits:
+            await accept.wait()
 
     watching = asyncio.create_task(_watch(reader, accept, stop))
     listener = _own(sockets.listener)
