@@ -32,7 +32,7 @@ from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.contents import SharedContents
-from sluicegate.admin.services.listings import Listings
+from sluicegate.admin.services.listings import EntryListings
 from sluicegate.admin.services.schedules import Schedules
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
@@ -126,9 +126,9 @@ class AdminApi:
         return Editor(self._services.store, self._settings.catalogs)
 
     @cached_property
-    def listings(self) -> Listings:
+    def listings(self) -> EntryListings:
         """Lists shares and recipients in parts."""
-        return Listings(self._services.store)
+        return EntryListings(self._services.store)
 
     @cached_property
     def recipient_access(self) -> RecipientAccess:

@@ -19,8 +19,8 @@ from sluicegate.access.recipients.ending import ending
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.recipients.summaries import (
     ALL_RECIPIENTS,
+    RecipientSelection,
     RecipientSummary,
-    Selection,
     ends,
 )
 from sluicegate.admin.editor import Editor
@@ -92,17 +92,17 @@ class RecipientAccess:
         )
 
     async def summaries(
-        self, admin: Admin, selection: Selection = ALL_RECIPIENTS
+        self, admin: Admin, selection: RecipientSelection = ALL_RECIPIENTS
     ) -> list[RecipientSummary]:
         """The recipients that an administrator manages; by default all, sorted by casefolded name."""
         return await self._recipients.list(_managed(admin, selection))
 
     async def ending(self, admin: Admin, until: int) -> list[RecipientSummary]:
         """Those whose last valid credential ends until a time, the first to end first."""
-        found = await self.summaries(admin, Selection(ends(epoch_ms(), until)))
+        found = await self.summaries(admin, RecipientSelection(ends(epoch_ms(), until)))
         return ending(found, until)
 
-    async def names(self, admin: Admin, selection: Selection) -> Sequence[str]:
+    async def names(self, admin: Admin, selection: RecipientSelection) -> Sequence[str]:
         """The names of recipients that an administrator manages, sorted."""
         return await self._recipients.names(_managed(admin, selection))
 
@@ -112,7 +112,7 @@ class RecipientAccess:
         keys = sorted({name_key(name) for name in names})
         for start in range(0, len(keys), _BATCH):
             wanted = recipients.c.key.in_(keys[start : start + _BATCH])
-            known = await self.names(admin, Selection(wanted))
+            known = await self.names(admin, RecipientSelection(wanted))
             found |= {name_key(name): name for name in known}
         return found
 
@@ -198,7 +198,7 @@ class RecipientAccess:
         return str(found["name"])
 
 
-def _managed(admin: Admin, selection: Selection) -> Selection:
+def _managed(admin: Admin, selection: RecipientSelection) -> RecipientSelection:
     where = managed_recipients(admin)
     return replace(selection, where=where if selection.where is None else and_(where, selection.where))
 

@@ -97,16 +97,45 @@ async def test_requests_that_wait_during_an_outage_are_refused_after_one_attempt
 
 
 async def test_records_of_concurrent_requests_share_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(required, "_JOIN_SECONDS", 0)
+    monkeypatch.setattr(required, "_JOIN_SECONDS", 60)
     sink = Switch()
     writer = RequiredWriter(sink)
     async with writer.writing():
-        submitted = []
-        for number in range(6):  # the event loop starts one request after the other
-            submitted.append(writer.submit(_entry(number)))
-            await asyncio.sleep(0)
-        await asyncio.gather(*submitted)
-    assert [len(each) for each in sink.written] == [6]
+        sink.gate.clear()
+        waiting = [writer.submit(_entry())]
+        await asyncio.sleep(0)
+        waiting += [writer.submit(_entry()) for _ in range(5)]
+        sink.gate.set()
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        (first,) = (each for each in waiting if each.done())
+        waiting += [writer.submit(_entry())]  # the first client sends its next request
+        await asyncio.gather(*waiting)
+        for _ in range(2):
+            following = []
+            for _ in range(6):  # the event loop starts one request after the other
+                following.append(writer.submit(_entry()))
+                await asyncio.sleep(0)
+            await asyncio.gather(*following)
+    assert first is waiting[0]
+    assert [len(each) for each in sink.written] == [1, 6, 6, 6]
+
+
+async def test_a_step_waits_only_for_a_moment_for_clients_that_have_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(required, "_JOIN_SECONDS", 0.01)
+    sink = Switch()
+    writer = RequiredWriter(sink)
+    async with writer.writing():
+        sink.gate.clear()
+        waiting = [writer.submit(_entry()) for _ in range(6)]
+        await asyncio.sleep(0)
+        sink.gate.set()
+        await asyncio.gather(*waiting)
+        await writer.submit(_entry())
+        monkeypatch.setattr(required, "_JOIN_SECONDS", 60)
+        await writer.submit(_entry())
+    assert [len(each) for each in sink.written][-2:] == [1, 1]
 
 
 async def test_a_step_does_not_wait_for_records_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from sluicegate.access.limits.daily_use import NOTHING, Amount
 from sluicegate.access.limits.models import RecipientLimits
 from sluicegate.access.limits.rows import load_use, load_use_of
 from sluicegate.access.recipients.rows import existing_recipient
-from sluicegate.access.recipients.summaries import Selection
+from sluicegate.access.recipients.summaries import RecipientSelection
 from sluicegate.config.sections.limits import RecipientLimitSettings
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import recipients
@@ -40,7 +40,10 @@ async def recipient_use(
 
 
 async def list_use(
-    connection: AsyncConnection, defaults: RecipientLimitSettings, day: int, selection: Selection
+    connection: AsyncConnection,
+    defaults: RecipientLimitSettings,
+    day: int,
+    selection: RecipientSelection,
 ) -> list[RecipientUse]:
     """The limits and the use of recipients, sorted by casefolded name.
 

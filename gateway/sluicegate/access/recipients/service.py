@@ -18,8 +18,8 @@ from sluicegate.access.recipients.rows import (
 )
 from sluicegate.access.recipients.summaries import (
     ALL_RECIPIENTS,
+    RecipientSelection,
     RecipientSummary,
-    Selection,
     count_recipients,
     read_summaries,
     recipient_names,
@@ -157,7 +157,7 @@ class Recipients:
             recipient = await existing_recipient(connection, name)
             await set_revoked(connection, recipient.id, None)
 
-    async def names(self, selection: Selection) -> Sequence[str]:
+    async def names(self, selection: RecipientSelection) -> Sequence[str]:
         """The names of recipients."""
         async with self._store.read() as connection:
             return await recipient_names(connection, selection)
@@ -165,9 +165,9 @@ class Recipients:
     async def count(self, *wheres: ColumnElement[bool]) -> list[int]:
         """The numbers of recipients that fulfill conditions."""
         async with self._store.read() as connection:
-            return [await count_recipients(connection, Selection(where)) for where in wheres]
+            return [await count_recipients(connection, RecipientSelection(where)) for where in wheres]
 
-    async def list(self, selection: Selection = ALL_RECIPIENTS) -> list[RecipientSummary]:
+    async def list(self, selection: RecipientSelection = ALL_RECIPIENTS) -> list[RecipientSummary]:
         """Recipients, by default all, sorted by casefolded name."""
         async with self._store.read() as connection:
             return await read_summaries(connection, selection, self._now())

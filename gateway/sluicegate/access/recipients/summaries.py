@@ -38,7 +38,7 @@ class RecipientSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RecipientSelection:
     """Selects recipients.
 
     Attributes:
@@ -62,12 +62,12 @@ class Selection:
         return where if self.after is None else and_(where, recipients.c.key > self.after)
 
 
-ALL_RECIPIENTS = Selection()
+ALL_RECIPIENTS = RecipientSelection()
 """All recipients."""
 
 
 async def read_summaries(
-    connection: AsyncConnection, selection: Selection, now: int
+    connection: AsyncConnection, selection: RecipientSelection, now: int
 ) -> list[RecipientSummary]:
     """The selected recipients.
 
@@ -93,13 +93,13 @@ async def read_summaries(
     ]
 
 
-async def recipient_names(connection: AsyncConnection, selection: Selection) -> Sequence[str]:
+async def recipient_names(connection: AsyncConnection, selection: RecipientSelection) -> Sequence[str]:
     """The names of the selected recipients."""
     query = select(recipients.c.name).where(selection.condition).order_by(recipients.c.key)
     return (await connection.execute(query.limit(selection.limit))).scalars().all()
 
 
-async def count_recipients(connection: AsyncConnection, selection: Selection) -> int:
+async def count_recipients(connection: AsyncConnection, selection: RecipientSelection) -> int:
     """The number of recipients that the conditions select."""
     query = select(func.count()).select_from(recipients).where(selection.condition)
     return int((await connection.execute(query)).scalar_one())

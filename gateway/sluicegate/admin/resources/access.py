@@ -13,7 +13,7 @@ from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import parse_duration
 from sluicegate.access.activation.link import Link
 from sluicegate.access.recipients.details import oidc_identities
-from sluicegate.access.recipients.summaries import RecipientSummary, Selection
+from sluicegate.access.recipients.summaries import RecipientSelection, RecipientSummary
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
@@ -102,7 +102,7 @@ class AccessResource:
         return answered(shown.shown(lambda each: _with_times(asdict(each))))
 
     async def _part(self, admin: Admin, after: str | None, count: int) -> list[RecipientSummary]:
-        return await self._access.summaries(admin, Selection(after=after, limit=count))
+        return await self._access.summaries(admin, RecipientSelection(after=after, limit=count))
 
     async def _show(self, call: AdminCall) -> Response:
         state = await self._access.state(call.admin, call.name("recipient"))

@@ -13,7 +13,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.recipient_access import RecipientAccess
-from sluicegate.admin.services.listings import Listings
+from sluicegate.admin.services.listings import EntryListings
 from sluicegate.api import ASSET_KINDS
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest
@@ -40,7 +40,9 @@ class ExplainResource:
         services: The services that explain.
     """
 
-    def __init__(self, access: RecipientAccess, listings: Listings, services: AdminServices) -> None:
+    def __init__(
+        self, access: RecipientAccess, listings: EntryListings, services: AdminServices
+    ) -> None:
         self._access = access
         self._listings = listings
         self._services = services

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate.access.limits.listing import RecipientUse, list_use
-from sluicegate.access.recipients.summaries import Selection
+from sluicegate.access.recipients.summaries import RecipientSelection
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.services.content_queries import managed_recipients
@@ -57,7 +57,7 @@ class LimitsResource:
         day = _day(call.query("day").get("day"))
 
         async def read(after: str | None, most: int) -> list[RecipientUse]:
-            selection = Selection(managed_recipients(call.admin), after=after, limit=most)
+            selection = RecipientSelection(managed_recipients(call.admin), after=after, limit=most)
             async with self._store.read() as connection:
                 return await list_use(connection, self._defaults, (day - _EPOCH).days, selection)
 

@@ -12,7 +12,7 @@ from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import Content, RecipientPlace, with_kept, without_name
-from sluicegate.admin.services.listings import Listings
+from sluicegate.admin.services.listings import EntryListings
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import read_page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -30,7 +30,7 @@ class RecipientsResource:
         pages: Signs page tokens.
     """
 
-    def __init__(self, editor: Editor, listings: Listings, pages: TokenSigner) -> None:
+    def __init__(self, editor: Editor, listings: EntryListings, pages: TokenSigner) -> None:
         self._editor = editor
         self._listings = listings
         self._pages = pages

@@ -13,7 +13,7 @@ from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, repre
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import SharePlace, with_kept, without_name
-from sluicegate.admin.services.listings import Listings, ShareSummary
+from sluicegate.admin.services.listings import EntryListings, ShareSummary
 from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import read_page
@@ -38,7 +38,7 @@ class SharesResource:
         pages: Signs page tokens.
     """
 
-    def __init__(self, editor: Editor, listings: Listings, pages: TokenSigner) -> None:
+    def __init__(self, editor: Editor, listings: EntryListings, pages: TokenSigner) -> None:
         self._editor = editor
         self._listings = listings
         self._pages = pages

@@ -15,7 +15,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editing.changes import in_thread
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.services.listings import Listings
+from sluicegate.admin.services.listings import EntryListings
 from sluicegate.protocols.common.parameters import boolean
 
 
@@ -27,7 +27,7 @@ class StoredResource:
         listings: Finds them.
     """
 
-    def __init__(self, editor: Editor, listings: Listings) -> None:
+    def __init__(self, editor: Editor, listings: EntryListings) -> None:
         self._editor = editor
         self._listings = listings
 

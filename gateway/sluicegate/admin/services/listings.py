@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select, true
 
-from sluicegate.access.recipients.summaries import Selection, reads_share, recipient_names
+from sluicegate.access.recipients.summaries import RecipientSelection, reads_share, recipient_names
 from sluicegate.access.shares_file.entries import Entry
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.access.shares_file.stored import (
@@ -51,7 +51,7 @@ class ShareSummary:
     recipients: Sequence[str]
 
 
-class Listings:
+class EntryListings:
     """Lists shares and recipients.
 
     Args:
@@ -108,11 +108,13 @@ class Listings:
         """The names of the recipients that are granted a share."""
         granted = reads_share(shares.c.key == share.key[1][0])
         async with self._store.read() as connection:
-            return await recipient_names(connection, Selection(granted, after=after, limit=most))
+            return await recipient_names(
+                connection, RecipientSelection(granted, after=after, limit=most)
+            )
 
     async def recipients(self, admin: Admin, after: str | None, most: int) -> list[dict[str, Any]]:
         """The recipients that an administrator manages, as in a shares file, with their names."""
-        selection = Selection(managed_recipients(admin), after=after, limit=most)
+        selection = RecipientSelection(managed_recipients(admin), after=after, limit=most)
         async with self._store.read() as connection:
             names = await recipient_names(connection, selection)
             stored = StoredShares(await stored_entries(connection, recipient_part(names)))

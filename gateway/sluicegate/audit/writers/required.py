@@ -19,10 +19,9 @@ log = logging.getLogger(__name__)
 _MESSAGE = "the audit log can't be written; try again later"
 _ENDING = "the gateway is shutting down"
 
-# Seconds in which further records join a step, as often as that brings any. A step of many records
-# costs hardly more than a step of one (PostgreSQL does this with `commit_delay`).
-_JOIN_SECONDS = 0.0005
-_JOINS = 16
+# Seconds in which further records join a step, while fewer clients wait than before. A step of many
+# records costs hardly more than a step of one (PostgreSQL does this with `commit_delay`).
+_JOIN_SECONDS = 0.002
 
 Done = asyncio.Future[None]
 
@@ -39,8 +38,9 @@ class RequiredWriter:
         self._sink = sink
         self._queue: EntryQueue[Done] = EntryQueue(capacity)
         self._wake = asyncio.Event()
+        self._wake_at = 1  # records that wait
         self._taken = asyncio.Event()
-        self._written = 0  # records of the last step
+        self._senders = 0  # requests that waited at the end of the previous step
         self._refused = 0
         self._is_failing = False
         self._is_closing = False
@@ -68,7 +68,8 @@ class RequiredWriter:
             done.set_exception(Unavailable(_MESSAGE, detail=_ENDING))
         else:
             self._queue.put(entry, done)
-            self._wake.set()
+            if len(self._queue) >= self._wake_at:
+                self._wake.set()
         return done
 
     @asynccontextmanager
@@ -94,17 +95,19 @@ class RequiredWriter:
                 await self._step()
 
     async def _join(self) -> None:
-        """Wait for further records, unless they come from one client, which waits for each."""
-        before = self._written if len(self._queue) == 1 else 0
-        for _ in range(_JOINS):
-            if len(self._queue) == before or self._is_closing:
-                return
-            before = len(self._queue)
-            await asyncio.sleep(_JOIN_SECONDS)
+        """Wait until the clients that waited before have sent their next requests."""
+        if len(self._queue) >= self._senders or self._is_closing:
+            return
+        self._wake_at = self._senders
+        self._wake.clear()
+        timer = asyncio.get_running_loop().call_later(_JOIN_SECONDS, self._wake.set)
+        await self._wake.wait()
+        timer.cancel()
+        self._wake.clear()
+        self._wake_at = 1
 
     async def _step(self) -> None:
         taken = [each for each in self._queue.take() if not each[1].done()]
-        self._written = len(taken)
         self._taken.set()
         if not taken:
             return
@@ -120,6 +123,7 @@ class RequiredWriter:
         measure_audit(
             self._sink.name, len(taken), time.perf_counter() - started, waiting=len(self._queue)
         )
+        self._senders = len(taken) + len(self._queue)
         for _, done in taken:
             if not done.done():
                 done.set_result(None)

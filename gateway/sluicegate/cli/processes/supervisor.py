@@ -33,7 +33,7 @@ class WorkerFailed(Exception):
         self.code = code
 
 
-class Source(Protocol):
+class StartsWorkers(Protocol):
     """Starts workers that have one configuration and one version of the code."""
 
     async def start(self) -> Child:
@@ -62,7 +62,7 @@ class Supervisor:
         grace: Seconds that a worker's running requests can take to complete when it stops.
     """
 
-    def __init__(self, source: Source, processes: int, grace: float) -> None:
+    def __init__(self, source: StartsWorkers, processes: int, grace: float) -> None:
         self._source = source
         self._processes = processes
         self._timeout = grace + _CLOSING
@@ -112,7 +112,7 @@ class Supervisor:
             log.info("all gateway processes are replaced")
         return is_replaced
 
-    async def _replace_all(self, source: Source) -> bool:
+    async def _replace_all(self, source: StartsWorkers) -> bool:
         for slot in self._slots:
             async with slot.lock:
                 try:
@@ -140,7 +140,7 @@ class Supervisor:
         for child in self._alive:
             child.kill()
 
-    async def _ready(self, source: Source) -> tuple[Child, str]:
+    async def _ready(self, source: StartsWorkers) -> tuple[Child, str]:
         try:
             child = await source.start()
         except OSError as error:  # too many processes or open files

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of texts, from which the lines of many files are joined at once.
+class JoinedColumns:
+    """JoinedColumns of texts, from which the lines of many files are joined at once.
 
     Attributes:
         between: The texts that are the same in all lines: before the first column, between the columns,
@@ -20,14 +20,14 @@ class Columns:
     texts: tuple[Sequence[bytes], ...] = ()
 
     @classmethod
-    def of(cls, *texts: Sequence[bytes]) -> Columns:
-        """Columns with nothing between them."""
+    def of(cls, *texts: Sequence[bytes]) -> JoinedColumns:
+        """JoinedColumns with nothing between them."""
         return cls((b"",) * (len(texts) + 1), texts)
 
-    def __add__(self, other: Columns) -> Columns:
+    def __add__(self, other: JoinedColumns) -> JoinedColumns:
         """These columns, and others after them."""
         seam = self.between[-1] + other.between[0]
-        return Columns((*self.between[:-1], seam, *other.between[1:]), self.texts + other.texts)
+        return JoinedColumns((*self.between[:-1], seam, *other.between[1:]), self.texts + other.texts)
 
     def joined(self) -> bytes:
         """The lines. There is at least one column."""

@@ -1,20 +1,26 @@
-"""Columns are joined row by row."""
+"""JoinedColumns are joined row by row."""
 
 from __future__ import annotations
 
-from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.joined_columns import JoinedColumns
 
 
 def test_rows_have_the_texts_between_their_columns() -> None:
-    columns = Columns((b"<", b"=", b">\n"), ([b"a", b"b"], [b"1", b"2"]))
+    columns = JoinedColumns((b"<", b"=", b">\n"), ([b"a", b"b"], [b"1", b"2"]))
     assert columns.joined() == b"<a=1>\n<b=2>\n"
 
 
 def test_sums_have_the_columns_of_both() -> None:
-    start, end = Columns((b"[",)), Columns((b"]",))
-    columns = start + Columns.of([b"a", b"b"]) + Columns((b",",)) + Columns.of([b"1", b"2"]) + end
+    start, end = JoinedColumns((b"[",)), JoinedColumns((b"]",))
+    columns = (
+        start
+        + JoinedColumns.of([b"a", b"b"])
+        + JoinedColumns((b",",))
+        + JoinedColumns.of([b"1", b"2"])
+        + end
+    )
     assert columns.joined() == b"[a,1][b,2]"
 
 
 def test_no_rows_are_nothing() -> None:
-    assert Columns((b"[", b"]"), ([],)).joined() == b""
+    assert JoinedColumns((b"[", b"]"), ([],)).joined() == b""

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, and_, true
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.summaries import (
+    RecipientSelection,
     RecipientSummary,
-    Selection,
     ends,
     has_valid,
     last_expiry,
@@ -69,7 +69,7 @@ class RecipientStates:
             by_end: Sort them by the end of their last credential.
         """
         order = (last_expiry(self.now()),) if by_end else ()
-        selection = Selection(self._where(text, state), order=order, offset=first, limit=most)
+        selection = RecipientSelection(self._where(text, state), order=order, offset=first, limit=most)
         found = await self.access.summaries(admin, selection)
         return [(each, state_of(each, self._soon)) for each in found]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from sluicegate.access.recipients.summaries import Selection, reads_share
+from sluicegate.access.recipients.summaries import RecipientSelection, reads_share
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import NO_CONDITIONS
 from sluicegate.admin.console.call import ConsoleCall
@@ -77,7 +77,7 @@ class SharePages:
         readers = granted[share.id]
         access = self._admin.recipient_access
         managed = await access.managed_among(call.admin, readers.names)
-        others = Selection(~reads_share(shares.c.id == share.id), limit=_SUGGESTIONS)
+        others = RecipientSelection(~reads_share(shares.c.id == share.id), limit=_SUGGESTIONS)
         return call.page(
             "share.html",
             share=share,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from sluicegate.access.activation.link import NewLink
-from sluicegate.access.recipients.summaries import Selection
+from sluicegate.access.recipients.summaries import RecipientSelection
 from sluicegate.access.shares_file.diff import Difference, describe, render, shown_value
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.call import ConsoleCall
@@ -110,7 +110,7 @@ class SharingSteps:
         )
 
     async def _recipients(self, call: ConsoleCall, draft: Draft, problems: Problems) -> Response:
-        first = Selection(limit=_MOST_RECIPIENTS + 1)
+        first = RecipientSelection(limit=_MOST_RECIPIENTS + 1)
         known = await self._admin.recipient_access.names(call.admin, first)
         boxes = known[:_MOST_RECIPIENTS]
         others = [name for name in draft.recipients if name not in boxes]

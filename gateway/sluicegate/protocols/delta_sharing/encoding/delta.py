@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.api import Presigned
-from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.joined_columns import JoinedColumns
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
@@ -139,7 +139,7 @@ def file_texts(
 
 
 def lines(
-    url: Columns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
+    url: JoinedColumns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
 ) -> bytes:
     """One line per file.
 
@@ -149,10 +149,10 @@ def lines(
         at: The version that time travel requested.
         expires: The member with the expiry of the URLs.
     """
-    ids, ends = map(Columns.of, texts)
+    ids, ends = map(JoinedColumns.of, texts)
     middle = f'{travelled(at)}{expires},"deltaSingleAction":{{"add":{{"path":'.encode()
-    start, end = Columns((b'{"file":{"id":',)), Columns((b"}}}}\n",))
-    return (start + ids + Columns((middle,)) + url + ends + end).joined()
+    start, end = JoinedColumns((b'{"file":{"id":',)), JoinedColumns((b"}}}}\n",))
+    return (start + ids + JoinedColumns((middle,)) + url + ends + end).joined()
 
 
 def moments(column: pa.ChunkedArray) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from sluicegate.api import Presigned, SignedPaths
-from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.joined_columns import JoinedColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class TableTotals:
     files: int
 
 
-def urls(presigned: Presigned) -> Columns:
+def urls(presigned: Presigned) -> JoinedColumns:
     """URLs as JSON strings."""
-    return Columns.of([orjson.dumps(url) for url in presigned.urls])
+    return JoinedColumns.of([orjson.dumps(url) for url in presigned.urls])
 
 
-def signed_urls(paths: Sequence[bytes], signed: SignedPaths) -> Columns:
+def signed_urls(paths: Sequence[bytes], signed: SignedPaths) -> JoinedColumns:
     """URLs as JSON strings, from their parts."""
     start, middle = (orjson.dumps(text)[1:-1] for text in (signed.start, signed.middle))
     signatures = "\n".join(signed.signatures).encode().split(b"\n") if paths else []
-    return Columns((b'"' + start, middle, b'"'), (paths, signatures))
+    return JoinedColumns((b'"' + start, middle, b'"'), (paths, signatures))
 
 
 def line(value: Mapping[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sluicegate._util.lru import cached_by_text
 from sluicegate.api import Presigned
-from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.joined_columns import JoinedColumns
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
@@ -101,7 +101,7 @@ def file_texts(batch: pa.Table, hash_name: str) -> tuple[Sequence[bytes]]:
 
 
 def lines(
-    url: Columns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
+    url: JoinedColumns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
 ) -> bytes:
     """One line per file.
 
@@ -112,7 +112,9 @@ def lines(
         expires: The member with the expiry of the URLs.
     """
     end = f"{travelled(at)}{expires}}}}}\n".encode()
-    return (Columns((b'{"file":{"url":',)) + url + Columns.of(*texts) + Columns((end,))).joined()
+    return (
+        JoinedColumns((b'{"file":{"url":',)) + url + JoinedColumns.of(*texts) + JoinedColumns((end,))
+    ).joined()
 
 
 @cached_by_text

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.protocols.columns.joined_columns import Columns
+from sluicegate.protocols.columns.joined_columns import JoinedColumns
 from sluicegate.protocols.columns.kept_texts import KeptTexts
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
@@ -216,7 +216,7 @@ def _joined(
     """Tasks, separated by commas."""
     columns = ([head for head, _, _ in templates], _quoted(paths), members, residuals)
     between = (b"", b"", b"", b',"residual-filter":', b"}")
-    return Columns(between, columns).joined()[1:]
+    return JoinedColumns(between, columns).joined()[1:]
 
 
 def _quoted(paths: Sequence[str]) -> list[bytes]:
