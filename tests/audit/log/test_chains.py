@@ -138,6 +138,20 @@ async def test_a_process_that_was_suspended_writes_to_another_chain(store: Store
     assert await finding_in(store) is None
 
 
+async def test_processes_whose_clocks_differ_do_not_take_chains_from_each_other_forever(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sluicegate.audit.sinks.database.claims.STALE", -1)  # each chain looks stale
+    async with _sinks(store, 3) as sinks:
+        for number in range(30):
+            await sinks[number % 3].append([_entry(number)])
+        taken = {each.chain for each in await records_in(store) if each.record.at >= numbered(20).at}
+    assert len(taken) == 3
+    assert len(await chain_numbers(store)) <= 5
+    assert len(await records_in(store)) == 30
+    assert await finding_in(store) is None
+
+
 async def test_records_fail_if_others_take_each_chain(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

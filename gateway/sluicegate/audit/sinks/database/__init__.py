@@ -1,1 +1,1 @@
-"""The chain in the database: one block for each commit, and one head that all writers lock."""
+"""The chains in the database: one block for each commit, and one head for each chain."""

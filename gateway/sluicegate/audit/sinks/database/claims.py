@@ -53,7 +53,9 @@ def registered(rows: Iterable[ChainRow], keys: ChainKeys) -> Register:
     return Register(register.head.last.seq, is_authentic=True)
 
 
-def choose(rows: Sequence[ChainRow], keys: ChainKeys, owner: str, now: int) -> Claim:
+def choose(
+    rows: Sequence[ChainRow], keys: ChainKeys, owner: str, now: int, *, takes_stale: bool = True
+) -> Claim:
     """The chain that a process takes.
 
     Args:
@@ -61,6 +63,7 @@ def choose(rows: Sequence[ChainRow], keys: ChainKeys, owner: str, now: int) -> C
         keys: The keys of the chains.
         owner: Id of the process.
         now: Epoch milliseconds.
+        takes_stale: Whether it takes chains whose owner has not released them.
     """
     register = registered(rows, keys)
     chains = {row.chain: row for row in rows if 0 < row.chain <= register.count}
@@ -72,7 +75,9 @@ def choose(rows: Sequence[ChainRow], keys: ChainKeys, owner: str, now: int) -> C
         # Its head was removed. The new one has no seal, so that the writer records this.
         missing = next(each for each in range(1, register.count + 1) if each not in chains)
         return Claim(missing, owner, now, b"", repaired)
-    free = [row.chain for row in chains.values() if is_free(row, now)]
+    free = [
+        row.chain for row in chains.values() if row.owner == "" or (takes_stale and is_free(row, now))
+    ]
     if free:
         return Claim(free[0], owner, now, chains=repaired)
     chain = register.count + 1

@@ -79,6 +79,9 @@ class DatabaseSink:
         self._owner = secrets.token_hex(8)
         self._own: _OwnChain | None = None
         self._known: tuple[int, int] | None = None  # a chain, and its last line
+        # Not once another process has taken the chain of this one: their clocks can differ, and both
+        # would take chains from each other forever.
+        self._takes_stale = True
         self._sealed: dict[int, int] = {}
         self._writing = asyncio.Lock()
 
@@ -101,6 +104,7 @@ class DatabaseSink:
                 self._own = _OwnChain(own.chain, own.sealer, change.head, last)
                 self._known = own.chain, last
                 return
+            self._takes_stale = False
         raise Unavailable(
             "the gateway's database can't be written; try again later",
             detail="other processes write to each chain of the audit log",
@@ -165,7 +169,7 @@ class DatabaseSink:
         taken: list[int] = []
 
         def choosing(rows: Sequence[ChainRow]) -> Claim:
-            claim = choose(rows, self._keys, self._owner, epoch_ms())
+            claim = choose(rows, self._keys, self._owner, epoch_ms(), takes_stale=self._takes_stale)
             taken.append(claim.chain)
             if not registered(rows, self._keys).is_authentic:
                 problems.append(REGISTER_BROKEN)
