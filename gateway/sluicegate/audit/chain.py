@@ -6,13 +6,13 @@ before `,"mac":`, so that it can be verified without decoding the line.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from sluicegate.signing.hmac_states import hmac_states
 from sluicegate.signing.keyring import KeyRing, derive
 
 GENESIS = bytes(32)
@@ -27,8 +27,6 @@ CHAIN = "chain"
 _PURPOSE = "audit log"
 _ID = "audit log key id"
 _HASH = "sha256"
-_INNER = bytes(each ^ 0x36 for each in range(256))
-_OUTER = bytes(each ^ 0x5C for each in range(256))
 _START = re.compile(
     rb'\{"seq":([1-9][0-9]{0,18}),"key":"([0-9a-f]{16})",(?:"chain":([1-9][0-9]{0,8}),)?'
 )
@@ -158,7 +156,9 @@ class Sealer:
 
     def __init__(self, key_id: str, key: bytes, chain: int) -> None:
         self._key = key
-        self._inner, self._outer = _hmac_states(key)
+        # `hmac.digest` takes twice as long. It verifies the lines, so the two computations check each
+        # other.
+        self._inner, self._outer = hmac_states(key)
         self._start = b',"key":"%b",%b' % (key_id.encode(), b'"chain":%d,' % chain if chain else b"")
 
     def seal(self, bodies: Iterable[bytes], after: ChainPosition) -> tuple[list[bytes], ChainPosition]:
@@ -200,16 +200,6 @@ def parse_line(raw: bytes) -> Line:
         raise ValueError("not a line of an audit log")
     mac = bytes.fromhex(raw[-66:-2].decode())
     return Line(int(start[1]), start[2].decode(), mac, raw[:_MAC_AT], int(start[3] or 0))
-
-
-def _hmac_states(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
-    """The two hashes of HMAC (RFC 2104) after the key, which is 32 bytes long.
-
-    Lines are sealed with copies of them. `hmac.digest` hashes the key each time, which takes twice as
-    long. It verifies the lines, so the two computations check each other.
-    """
-    block = key.ljust(64, b"\0")
-    return hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
 
 
 def _key_id(secret: bytes) -> str:
