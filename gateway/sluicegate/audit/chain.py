@@ -198,7 +198,10 @@ def parse_line(raw: bytes) -> Line:
     start = _START.match(raw)
     if start is None or raw[_MAC_AT:-66] != b',"mac":"' or raw[-2:] != b'"}':
         raise ValueError("not a line of an audit log")
-    mac = bytes.fromhex(raw[-66:-2].decode())
+    shown = raw[-66:-2].decode()
+    mac = bytes.fromhex(shown)
+    if mac.hex() != shown:  # other spellings of the same bytes
+        raise ValueError("not a line of an audit log")
     return Line(int(start[1]), start[2].decode(), mac, raw[:_MAC_AT], int(start[3] or 0))
 
 

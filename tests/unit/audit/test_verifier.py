@@ -64,6 +64,12 @@ def test_a_changed_byte_is_found(index: int, data: st.DataObject) -> None:
     assert _found(lines) == ("changed", index + 1)
 
 
+def test_a_mac_in_capital_letters_is_a_changed_record() -> None:
+    lines = _chain()
+    lines[1] = lines[1][:-66] + lines[1][-66:-2].upper() + lines[1][-2:]
+    assert _found(lines) == ("changed", 2)
+
+
 @given(st.integers(0, _LENGTH - 2), st.integers(1, _LENGTH))
 def test_removed_records_are_found(index: int, count: int) -> None:
     lines = _chain()
