@@ -89,7 +89,7 @@ def _targets(route: ConsoleRoute) -> Sequence[str]:
         {
             "/console"
             + path.format_map(
-                {**names, "task": "none", "seq": "999999", "rest": "nothing"}
+                {**names, "task": "none", "chain": "1", "seq": "999999", "rest": "nothing"}
                 | {"share": share, "recipient": recipient}
             )
             for share, recipient in product(_SHARES, _RECIPIENTS)
