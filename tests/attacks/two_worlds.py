@@ -98,7 +98,7 @@ _VOLATILE = (
     (re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), b"TIME"),
     (re.compile(rb"sl(g|ga|gc)_[\w-]{20,}"), b"SECRET"),
     # The records of all shares have one sequence.
-    (re.compile(rb'"seq":\d+|"mac":"\w+"|"request_id":"[\w-]+"|/audit/\d+'), b"RECORD"),
+    (re.compile(rb'"seq":\d+|"mac":"\w+"|"request_id":"[\w-]+"|/audit/\d+/\d+'), b"RECORD"),
     (re.compile(rb'value="[\w.=-]{20,}"'), b"TOKEN"),
 )
 
