@@ -150,6 +150,12 @@ class FileBlock:
         """Number of live files."""
         return self.rows if self.live is None else int(self.live.true_count)
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether a file has a deletion vector, live or not."""
+        vectors = self.chunk.plain.column("deletion_vector").slice(self.start, self.rows)
+        return int(vectors.null_count) < self.rows
+
     def column(self, name: str) -> pa.ChunkedArray:
         """A column of the live files, which is not `stats`."""
         column = pa.chunked_array([self.chunk.plain.column(name).slice(self.start, self.rows)])

@@ -26,17 +26,30 @@ class KeptTexts:
         encoding: Identifies all that `encode` depends on, besides the files.
         encode: Returns columns of texts of files (rows of `FILE_SCHEMA`), or `None` if they are not the
             same in each response.
+        ignores_vectors: Whether the texts are the same for files with and without deletion vectors.
+            Tables can get vectors in a version whose chunks share everything else with those of an
+            earlier one.
     """
 
-    def __init__(self, kept: EncodedBlocks, encoding: Hashable, encode: Encode) -> None:
+    def __init__(
+        self,
+        kept: EncodedBlocks,
+        encoding: Hashable,
+        encode: Encode,
+        *,
+        ignores_vectors: bool = False,
+    ) -> None:
         self._kept = kept
         self._encoding = encoding
         self._encode = encode
+        self._ignores_vectors = ignores_vectors
         self._chunk: FileChunk | None = None
         self._blocks: ChunkBlocks | None = None
 
     def of(self, block: FileBlock) -> list[Sequence[bytes]] | None:
         """The columns of the live files. `None` if they have to be encoded for this response."""
+        if block.has_vectors and not self._ignores_vectors:
+            return None
         rows, blocks = block.rows, self._of_chunk(block)
         if len(block) < rows * _LIVE_TO_UNPACK:
             return None

@@ -60,6 +60,26 @@ def test_a_response_has_the_texts_of_its_files() -> None:
     assert kept.encoded == 2
 
 
+def test_texts_are_not_used_for_files_that_have_got_deletion_vectors() -> None:
+    kept = Kept()
+    without = FileChunk.of(BATCH)
+    column = without.plain.schema.get_field_index("deletion_vector")
+    field = without.plain.schema.field(column)
+    vector = {"storageType": "i", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinality": 1}
+    vectors = pa.array([vector] + [None] * (ROWS - 1), field.type)
+    # A version with deleted rows has everything else in common with the one before.
+    later = FileChunk(without.plain.set_column(column, field, vectors), without.stats)
+    kept.files = FileSet.of([without])
+    for _ in range(3):
+        assert kept.texts() is not None
+    kept.files = FileSet.of([later])
+    assert kept.texts()[0] is None
+    assert kept.texts()[1] is not None
+    (first, _) = kept.files.blocks(ROWS // 2)
+    texts = KeptTexts(kept.blocks, "lines", kept._encode, ignores_vectors=True)
+    assert texts.of(first) is not None
+
+
 def test_blocks_are_not_encoded_for_few_of_their_files() -> None:
     kept, few = Kept(), [number % 8 < 3 for number in range(ROWS)]
     assert [kept.texts(few) for _ in range(2)] == [[None, None]] * 2

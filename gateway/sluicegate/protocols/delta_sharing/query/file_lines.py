@@ -62,7 +62,7 @@ class FileLines:
         self._partitions = canonical_partitions(view.snapshot.metadata)
         self._bounds = saturated_bounds(view.snapshot.metadata.schema_string)
         self._parquet = view.agreement.response_format == "parquet"
-        self._kept = KeptTexts(kept, _encoding(view), self._file_texts)
+        self._kept = KeptTexts(kept, _encoding(view), self._file_texts, ignores_vectors=self._parquet)
 
     @property
     def expires_at(self) -> int | None:
@@ -113,8 +113,8 @@ class FileLines:
 
     def _file_texts(self, files: pa.Table) -> Sequence[Sequence[bytes]] | None:
         """Encoded paths, and texts of lines, if these do not depend on signatures."""
-        paths, vectors = texts(files.column("path")), files.column("deletion_vector")
-        if is_scattered(paths) or not (self._parquet or vectors.null_count == len(vectors)):
+        paths = texts(files.column("path"))
+        if is_scattered(paths):
             return None
         encode = parquet_lines.file_texts if self._parquet else delta_lines.file_texts
         quoted = [path.encode() for path in quote_keys(paths)]

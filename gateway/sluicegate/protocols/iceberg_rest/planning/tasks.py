@@ -192,9 +192,8 @@ def number_of_records(stats: str | None) -> int:
 
 def _plain_members(files: pa.Table) -> Sequence[Sequence[bytes]] | None:
     """The ends of tasks before their residuals, if these are the same in each plan."""
-    vectors = files.column("deletion_vector")
     counts = [number_of_records(text) for text in texts(files.column("stats"))]
-    if UNKNOWN_RECORDS in counts or vectors.null_count < len(vectors):
+    if UNKNOWN_RECORDS in counts:
         return None
     members = _members(integers(files.column("size")), counts)
     return ([f"{each}}}".encode() for each in members],)
