@@ -94,7 +94,7 @@ async def _searched(store: Store) -> list[list[int]]:
     query = _query(3, 9)
     lines = export_lines(store, {_CHAIN: START}, since=query.since, until=query.until)
     return [
-        [each.seq async for each in search(store, query)],
+        [each.seq async for each in search(store, KEYS, query)],
         [stored_record(each).seq async for each in lines if b'"seq"' in each],
     ]
 

@@ -41,7 +41,7 @@ async def audit_log(
         yield NoAuditLog()
         return
     # A gateway without an audit log doesn't import these.
-    from sluicegate.audit.retention import delete_old_records, seal_ends
+    from sluicegate.audit.retention import delete_old_records, index_records, seal_ends
     from sluicegate.audit.sinks.events import EventSink
     from sluicegate.audit.writers.best_effort import BestEffortWriter
     from sluicegate.audit.writers.required import RequiredWriter
@@ -58,7 +58,8 @@ async def audit_log(
             await stack.enter_async_context(writing)
         deleting = asyncio.create_task(delete_old_records(sinks, section.retention))
         sealing = asyncio.create_task(seal_ends(sinks))
-        stack.push_async_callback(cancel_all, deleting, sealing)
+        indexing = asyncio.create_task(index_records(sinks))
+        stack.push_async_callback(cancel_all, deleting, sealing, indexing)
         events = any(isinstance(sink, EventSinkSettings) for sink in section.sinks)
         yield SinkAuditLog(required, best_effort, EventSink(notify).publish if events else None)
 

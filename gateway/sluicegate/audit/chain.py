@@ -127,6 +127,10 @@ class ChainKeys:
         """Whether a key has this id."""
         return key_id in self._by_id
 
+    def derived(self, purpose: str) -> Mapping[str, bytes]:
+        """Keys for another purpose, by the ids of the keys, that of the first key first."""
+        return {key_id: derive(key, purpose) for key_id, key in self._by_id.items()}
+
     def verifies(self, line: Line, after: bytes) -> bool:
         """Whether a line follows the line with the MAC `after`.
 

@@ -1,9 +1,10 @@
-"""Regularly deletes old records, and seals the ends of chains."""
+"""Regularly deletes old records, seals the ends of chains, and indexes records."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 
 from sluicegate._util.clock import epoch_ms
@@ -15,6 +16,11 @@ log = logging.getLogger(__name__)
 SEALING_SECONDS = 60.0
 """Time between two records of the ends of other chains."""
 
+# Seconds between looks for records without an index.
+_INDEXING_PAUSE = 20.0
+# Shortest pause between ranges, and pause for each second of work, so that requests don't wait.
+_INDEXING_BREAK = 0.05
+_INDEXING_REST = 2.0
 # Seconds between deletions.
 _PAUSE = 3600.0
 
@@ -47,3 +53,22 @@ async def seal_ends(sinks: Sequence[Sink], *, pause: float = SEALING_SECONDS) ->
                 log.warning(
                     "the ends of chains can't be sealed (%s): %s", sink.name, error.for_operators
                 )
+
+
+async def index_records(sinks: Sequence[Sink], *, pause: float = _INDEXING_PAUSE) -> None:
+    """Index records regularly, until this is cancelled."""
+    while True:
+        await asyncio.sleep(pause)
+        for sink in sinks:
+            try:
+                await _index_all(sink)
+            except Unavailable as error:
+                log.warning("the audit log can't be indexed (%s): %s", sink.name, error.for_operators)
+
+
+async def _index_all(sink: Sink) -> None:
+    started = time.monotonic()
+    while await sink.index_records():
+        taken = time.monotonic() - started
+        await asyncio.sleep(max(_INDEXING_BREAK, _INDEXING_REST * taken))
+        started = time.monotonic()

@@ -282,10 +282,10 @@ async def test_a_database_that_lost_records_of_a_running_process_is_found(store:
 
 async def test_several_chains_are_read_in_order_of_time(store: Store) -> None:
     await _write_in_turns(store, 4, 10)
-    found = [each async for each in search(store, AuditQuery())]
+    found = [each async for each in search(store, KEYS, AuditQuery())]
     assert [each.record.request_id for each in found] == [f"r{each}" for each in range(39, -1, -1)]
     some = AuditQuery(since=numbered(5).at, until=numbered(20).at)
-    between = [each.record.request_id async for each in search(store, some)]
+    between = [each.record.request_id async for each in search(store, KEYS, some)]
     assert between == [f"r{each}" for each in range(19, 4, -1)]
 
 
@@ -298,7 +298,7 @@ async def test_pages_of_several_chains_contain_each_record_once_in_order(
     found: list[str | None] = []
     before = None
     for _ in range(100):
-        page = await search_page(store, query, limit=limit, before=before, max_blocks=max_blocks)
+        page = await search_page(store, KEYS, query, limit=limit, before=before, max_blocks=max_blocks)
         assert len(page.records) <= limit
         found += [each.record.request_id for each in page.records]
         if page.before is None:
@@ -394,7 +394,7 @@ async def test_the_chain_of_earlier_versions_is_verified_searched_and_deleted(st
             ("database", 3, None),
             ("database 1", 3, None),
         ]
-        found = [each.record.request_id async for each in search(store, AuditQuery())]
+        found = [each.record.request_id async for each in search(store, KEYS, AuditQuery())]
         assert found == ["r5", "r4", "r3", "r2", "r1", "r0"]
         await sink.delete_before(numbered(3).at)
         await earlier(7)  # still runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert, select, update
@@ -25,8 +26,8 @@ from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.blocks import Packer, unpack
 from sluicegate.audit.chain import ChainKeys, Head
 from sluicegate.audit.own_records import BROKEN, DELETED
-from sluicegate.audit.reading.query import AuditQuery, stored_record
-from sluicegate.audit.reading.search import search
+from sluicegate.audit.reading.query import AuditQuery, StoredRecord, stored_record
+from sluicegate.audit.reading.search import Before, search
 from sluicegate.audit.sinks.database.reading import blocks_from, read_end
 from sluicegate.audit.sinks.database.sink import DatabaseSink
 from sluicegate.audit.verification.database import verify_database
@@ -38,6 +39,10 @@ _CHAIN = 1  # the first one
 _BLOCKS = audit_chain_blocks
 _IS_IT = audit_chains.c.chain == _CHAIN
 _NEWER = KeyRing((b"the second key, which is long enough", KEY))
+
+
+async def _searched(store: Store, before: Before | None = None, **query: Any) -> list[StoredRecord]:
+    return [each async for each in search(store, KEYS, AuditQuery(**query), before)]
 
 
 async def _found(store: Store) -> tuple[str, int] | None:
@@ -87,7 +92,7 @@ async def test_several_processes_write_a_chain_each(database_url: str, store: St
     assert [each.finding for each in results] == [None] * len(results)
     assert 2 <= len(results) <= 5  # a process that starts late can continue the chain of an ended one
     assert sum(each.records for each in results) == 400
-    found = [each.record.request_id async for each in search(store, AuditQuery())]
+    found = [each.record.request_id for each in await _searched(store)]
     assert len(found) == 400
     assert {*found} == {
         f"r{first + each}" for first in (0, 1000, 2000, 3000, 4000) for each in range(80)
@@ -336,11 +341,9 @@ async def test_a_record_that_is_deleted_by_hand_is_not_taken_for_an_old_one(
 
 async def test_a_search_finds_the_newest_records_first(database_url: str, store: Store) -> None:
     await _filled(database_url)
-    found = [each.seq async for each in search(store, AuditQuery(since=numbered(5).at))]
+    found = [each.seq for each in await _searched(store, since=numbered(5).at)]
     assert found == list(range(19, 5, -1))
-    found = [
-        each.seq async for each in search(store, AuditQuery(until=numbered(12).at), before={_CHAIN: 12})
-    ]
+    found = [each.seq for each in await _searched(store, {_CHAIN: 12}, until=numbered(12).at)]
     assert found == list(range(11, 0, -1))
 
 
@@ -352,15 +355,16 @@ def test_an_empty_head_is_only_that_of_an_empty_log() -> None:
 async def test_records_with_a_wrong_clock_are_found_however_far_away_they_are(
     database_url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("ranges", "search"):
+    for module in ("ranges", "chain_reader"):
         monkeypatch.setattr(f"sluicegate.audit.reading.{module}.MARGIN", 2)
     async with opened(database_url) as log:
         await write_all(log, [50, *range(8), 60, *range(8, 16), 3])
-    found = [each.record.request_id async for each in search(store, AuditQuery(since=numbered(50).at))]
-    assert found == ["r60", "r50"]
-    found = [each.record.request_id async for each in search(store, AuditQuery(until=numbered(5).at))]
-    assert found == ["r3", "r4", "r3", "r2", "r1", "r0"]
-    between = AuditQuery(since=numbered(14).at, until=numbered(55).at)
-    assert [each.record.request_id async for each in search(store, between)] == ["r15", "r14", "r50"]
-    assert [each async for each in search(store, AuditQuery(until=numbered(0).at))] == []
-    assert [each async for each in search(store, AuditQuery(since=numbered(61).at))] == []
+    for since, until, expected in (
+        (numbered(50).at, None, ["r60", "r50"]),
+        (None, numbered(5).at, ["r3", "r4", "r3", "r2", "r1", "r0"]),
+        (numbered(14).at, numbered(55).at, ["r15", "r14", "r50"]),
+        (None, numbered(0).at, []),
+        (numbered(61).at, None, []),
+    ):
+        found = await _searched(store, since=since, until=until)
+        assert [each.record.request_id for each in found] == expected

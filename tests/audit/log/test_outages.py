@@ -52,6 +52,9 @@ class Switch:
     async def seal_others(self) -> None:
         """Do nothing."""
 
+    async def index_records(self) -> bool:
+        return False
+
     async def delete_before(self, oldest: int) -> None:
         raise NotImplementedError
 

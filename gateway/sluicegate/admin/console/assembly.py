@@ -131,7 +131,7 @@ class Console:
         """The pages, grouped by what they show."""
         settings, store = self._gateway.settings, self._gateway.store
         recipients = RecipientStates(self._admin.recipient_access, settings.recipients.warn_before)
-        audit = AuditPages(store, settings)
+        audit = AuditPages(store, settings, self._gateway.keys)
         inspector = self._inspector()
         return (
             OverviewPage(self._admin.contents, recipients, audit),

@@ -80,6 +80,7 @@ class AuditResource:
             before = parse_place(state["before"])
         page = await search_page(
             self._store,
+            chain_keys(self._settings.audit, self._keys),
             query,
             limit=max(wanted.max_results, 1),
             before=before,

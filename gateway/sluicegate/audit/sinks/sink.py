@@ -38,5 +38,12 @@ class Sink(Protocol):
             Unavailable: This can't be stored.
         """
 
+    async def index_records(self) -> bool:
+        """Index some records, if the sink has an index, and return whether more can be indexed now.
+
+        Raises:
+            Unavailable: The index can't be read or written.
+        """
+
     async def aclose(self) -> None:
         """Release files and locks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
@@ -15,12 +16,15 @@ from sluicegate.admin.console.responses import HEADERS
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
 from sluicegate.api.errors import NotFound
+from sluicegate.audit.assembly import chain_keys
 from sluicegate.audit.records import Outcome
 from sluicegate.config import Settings
 from sluicegate.config.audit.settings import DatabaseSinkSettings
 from sluicegate.database import Store
+from sluicegate.signing.keyring import KeyRing
 
 if TYPE_CHECKING:
+    from sluicegate.audit.chain import ChainKeys
     from sluicegate.audit.reading.query import AuditQuery, StoredRecord
 
 _PAGE = 50
@@ -41,18 +45,24 @@ class AuditPages:
     Args:
         store: The open database.
         settings: The settings of the gateway.
+        keys: Its signing keys.
 
     Attributes:
         searchable: Whether there is an audit log in the database.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, keys: KeyRing) -> None:
         self._store = store
-        section = settings.audit
+        self._keys = keys
+        self._section = section = settings.audit
         self._mode = section.mode
         self.searchable = section.mode != "off" and any(
             isinstance(sink, DatabaseSinkSettings) for sink in section.sinks
         )
+
+    @cached_property
+    def _chain_keys(self) -> ChainKeys:
+        return chain_keys(self._section, self._keys)
 
     def routes(self) -> list[ConsoleRoute]:
         """The routes."""
@@ -68,7 +78,12 @@ class AuditPages:
 
         query = audit_query(admin, {"outcome": "refused"})
         page = await search_page(
-            self._store, query, limit=most, before=None, max_blocks=_MAX_NEWEST_BLOCKS
+            self._store,
+            self._chain_keys,
+            query,
+            limit=most,
+            before=None,
+            max_blocks=_MAX_NEWEST_BLOCKS,
         )
         return [_shown(each) for each in page.records]
 
@@ -81,6 +96,7 @@ class AuditPages:
         before = parse_place(call.query("before"))
         page = await search_page(
             self._store,
+            self._chain_keys,
             query,
             limit=_PAGE,
             before=before,
@@ -121,7 +137,7 @@ class AuditPages:
         from sluicegate.audit.reading.search import search
 
         number = 0
-        async for each in search(self._store, query):
+        async for each in search(self._store, self._chain_keys, query):
             yield orjson.dumps(shown(each)) + b"\n"
             number += 1
             if number == _MOST_DOWNLOADED:

@@ -129,6 +129,29 @@ async def read_heads(store: Store, keys: ChainKeys) -> dict[int, Head | None]:
     return {each: (await read_end(store, keys, each)).head for each in await chain_numbers(store)}
 
 
+async def has_blocks(store: Store, chain: int, seq: int, *, records: int, blocks: int) -> bool:
+    """Whether a chain has many records or blocks from a record on, as columns say.
+
+    Args:
+        store: The open database.
+        chain: Number of the chain.
+        seq: Number of the record.
+        records: Number of records that suffices.
+        blocks: Number of blocks that suffices.
+
+    Raises:
+        Unavailable: The database does not respond.
+    """
+    first_seq = _blocks(chain).c.first_seq
+    some = select(first_seq).where(*_in(chain), first_seq >= seq).order_by(first_seq).limit(blocks)
+    found = some.subquery()
+    least, largest = func.min(found.c.first_seq), func.max(found.c.first_seq)
+    statement = select(func.count(), least, largest).select_from(found)
+    async with store.read() as connection:
+        number, first, last = (await connection.execute(statement)).one()
+    return bool(number >= blocks or (number and last - first >= records))
+
+
 async def blocks_from(store: Store, chain: int, seq: int | None = None) -> AsyncIterator[Block]:
     """The blocks of a chain whose first line has at least the number `seq`, oldest first.
 
@@ -167,7 +190,12 @@ async def pages_from(
 
 
 async def pages_before(
-    store: Store, chain: int, seq: int | None, *, claimed_since: int | None = None
+    store: Store,
+    chain: int,
+    seq: int | None,
+    *,
+    first: int | None = None,
+    claimed_since: int | None = None,
 ) -> AsyncIterator[Sequence[Block]]:
     """The blocks of a chain whose first line has a smaller number, newest first, some at a time.
 
@@ -175,17 +203,20 @@ async def pages_before(
         store: The open database.
         chain: Number of the chain.
         seq: The number, or `None` for all blocks.
+        first: Only blocks whose first line has at least this number.
         claimed_since: Only blocks whose column `last_at` is at least this time, epoch milliseconds.
 
     Raises:
         Unavailable: The database does not respond.
     """
     blocks = _blocks(chain)
-    claimed = [] if claimed_since is None else [blocks.c.last_at >= claimed_since]
+    limits = [] if claimed_since is None else [blocks.c.last_at >= claimed_since]
+    if first is not None:
+        limits.append(blocks.c.first_seq >= first)
     size = 1  # most searches of several chains need only the newest block of each
     while True:
         before = [] if seq is None else [blocks.c.first_seq < seq]
-        page = await _page(store, chain, [*claimed, *before], newest_first=True, size=size)
+        page = await _page(store, chain, [*limits, *before], newest_first=True, size=size)
         if page:
             yield page
         if len(page) < size:

@@ -16,6 +16,8 @@ from sluicegate.audit.chain import ChainKeys, Head, Sealer
 from sluicegate.audit.own_records import LogEntry, broken, deleted, heads
 from sluicegate.audit.sinks.database.claims import REGISTER_BROKEN, choose, is_free, registered
 from sluicegate.audit.sinks.database.expiry import ExpiredBlocks, expired_blocks
+from sluicegate.audit.sinks.database.index_rows import delete_rows
+from sluicegate.audit.sinks.database.indexer import Indexer
 from sluicegate.audit.sinks.database.reading import read_chains, read_neighbors
 from sluicegate.audit.sinks.database.transactions import (
     DATABASE,
@@ -76,6 +78,7 @@ class DatabaseSink:
         self._store = store
         self._keys = keys
         self._packer = Packer()
+        self._indexer = Indexer(store, keys)
         self._owner = secrets.token_hex(8)
         self._own: _OwnChain | None = None
         self._known: tuple[int, int] | None = None  # a chain, and its last line
@@ -118,13 +121,14 @@ class DatabaseSink:
         Raises:
             Unavailable: The database does not respond.
         """
-        for chain in [SHARED, *await self._deletable()]:
+        for chain in [SHARED, *await self._maintained()]:
             while (expired := await expired_blocks(self._store, self._keys, chain, oldest)) is not None:
                 async with self._writing:
                     if self._own is not None and self._own.chain == chain:
                         self._own = None  # its head changes
                     removing = partial(self._without, chain, expired, oldest)
                     await self._transactions.change(chain, removing)
+                await delete_rows(self._store, chain, expired.records.last.seq)
 
     async def seal_others(self) -> None:
         """Record where other chains end, so that their ends can't be removed without a trace.
@@ -144,6 +148,17 @@ class DatabaseSink:
         if ends:
             await self.append([heads(ends)])
 
+    async def index_records(self) -> bool:
+        """Index a range of its chain, or of one that nobody writes, unless all are indexed.
+
+        Raises:
+            Unavailable: The database does not respond within a bounded time, or refuses.
+        """
+        for chain in [SHARED, *await self._maintained()]:
+            if await self._indexer.index_next(chain):
+                return True
+        return False
+
     async def aclose(self) -> None:
         """Let others take the chain, and close the connection."""
         try:
@@ -154,7 +169,7 @@ class DatabaseSink:
         finally:
             await self._transactions.aclose()
 
-    async def _deletable(self) -> list[int]:
+    async def _maintained(self) -> list[int]:
         rows, now = await read_chains(self._store), epoch_ms()
         count = registered(rows, self._keys).count
         return [

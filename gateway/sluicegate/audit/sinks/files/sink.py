@@ -101,6 +101,10 @@ class FileSink:
     async def seal_others(self) -> None:
         """Do nothing: chains in files are independent."""
 
+    async def index_records(self) -> bool:
+        """Files have no index."""
+        return False
+
     async def aclose(self) -> None:
         """Close the files."""
         try:

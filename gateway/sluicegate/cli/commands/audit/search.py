@@ -117,11 +117,14 @@ def _find_here(
 async def _find_in_database(
     settings: Settings, query: AuditQuery, limit: int
 ) -> Sequence[StoredRecord]:
+    from sluicegate.audit.assembly import chain_keys
     from sluicegate.audit.reading.search import search
+    from sluicegate.signing.load import load_keys
 
+    keys = chain_keys(settings.audit, load_keys(settings))
     found: list[StoredRecord] = []
     async with open_store(settings) as store:
-        async for record in search(store, query):
+        async for record in search(store, keys, query):
             found.append(record)
             if len(found) == limit:
                 break
