@@ -11,7 +11,7 @@ import anyio.to_thread
 from sluicegate.audit.index import AbsenceCheck
 from sluicegate.audit.reading.query import AuditQuery, StoredRecord, select_lines
 from sluicegate.audit.reading.ranges import MARGIN, end_until, lines_of
-from sluicegate.audit.reading.skipping import Part, parts
+from sluicegate.audit.reading.skipping import ChainPart, parts
 from sluicegate.audit.sinks.database.reading import pages_before
 from sluicegate.audit.sinks.database.transactions import Block
 from sluicegate.audit.times import TimeSpan, span_of
@@ -90,7 +90,7 @@ class ChainReader:
         page = await anext(self._pages, None)
         if page is None:
             self.read_until = float("-inf")
-        elif isinstance(page, Part):
+        elif isinstance(page, ChainPart):
             if page.is_empty:
                 self._before = page.before
                 self._has_started = True
@@ -112,7 +112,7 @@ async def _pages(
     before: int | None,
     selector: _Selector,
     check: AbsenceCheck | None,
-) -> AsyncIterator[Sequence[Block] | Part]:
+) -> AsyncIterator[Sequence[Block] | ChainPart]:
     """The blocks that can contain selected records, newest first, some at a time.
 
     Before those of each part of the chain, this returns the part.

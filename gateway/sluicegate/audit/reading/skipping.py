@@ -23,7 +23,7 @@ _PAGE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChainPart:
     """A part of a chain that can contain selected records.
 
     Attributes:
@@ -57,7 +57,7 @@ def required_names(query: AuditQuery) -> list[Name]:
 
 async def parts(
     store: Store, chain: int, before: int | None, check: AbsenceCheck | None
-) -> AsyncIterator[Part]:
+) -> AsyncIterator[ChainPart]:
     """The parts of a chain that can contain selected records, newest first.
 
     Args:
@@ -75,12 +75,12 @@ async def parts(
         rows = len(page)
         for absent in await anyio.to_thread.run_sync(check.absent, page):
             if end is None or absent.last_seq + 1 < end:
-                yield Part(absent.last_seq + 1, end, rows)
+                yield ChainPart(absent.last_seq + 1, end, rows)
                 rows = 0
             end = absent.first_seq
         if len(page) < size:
             break
         start, size = page[-1].first_seq, min(4 * size, _PAGE)
-        yield Part(start, end, rows)
+        yield ChainPart(start, end, rows)
         end, rows = start, 0
-    yield Part(None, end, rows)
+    yield ChainPart(None, end, rows)
