@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import heapq
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from support.audit.records import KEYS, numbered
@@ -20,7 +22,6 @@ from support.servers.postgres import running_postgres
 
 from benchmarks.support.gateway import as_recipient, configure
 from benchmarks.support.load import ask_concurrently
-from benchmarks.support.replicas_model import Costs, simulate
 from benchmarks.support.report import Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.usage import spent
@@ -37,6 +38,38 @@ _CLIENTS = 8  # of each process
 _DATABASE_CORES = 16
 _PROCESSES = (80, 800, 8_000)
 _DISTANCE = 0.001
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of CPU time, and of waiting.
+
+    Attributes:
+        request: CPU time of a request, without a commit.
+        commit: CPU time of a commit in the database.
+        distance: Seconds from a gateway to the database and back.
+    """
+
+    request: float
+    commit: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a simulation has counted.
+
+    Attributes:
+        requests_per_second: Of all processes.
+        database_busy: Fraction of the cores of the database that were busy.
+        gateway_busy: Fraction of the cores of the gateways that were busy.
+        seconds_per_request: Mean time of a response.
+    """
+
+    requests_per_second: float
+    database_busy: float
+    gateway_busy: float
+    seconds_per_request: float
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -108,3 +141,37 @@ def _request(requests: int) -> float:
             with spent(running.process.pid) as used:
                 ask_concurrently(served.address, listing, connections=_CLIENTS, requests=requests)
         return used.cpu_seconds / requests
+
+
+def simulate(
+    costs: Costs, *, processes: int, clients: int, database_cores: int, commits: int = 200
+) -> Estimate:
+    """Simulate processes that have a core each, until each has made so many commits on average.
+
+    Each client sends the next request when it has its response. A process serves those of all its
+    clients, and then commits their records together, as the writer of the audit log does. The database
+    serves commits in the order in which they arrive, each on one core.
+    """
+    cores = [0.0] * database_cores
+    serving = clients * costs.request
+    # Processes start at different times: otherwise, they would commit in step.
+    arrivals = [(serving * (each + 1) / processes, each) for each in range(processes)]
+    heapq.heapify(arrivals)
+    total = processes * commits
+    waited = end = 0.0
+    for _ in range(total):
+        at, process = heapq.heappop(arrivals)
+        start = max(at + costs.distance / 2, heapq.heappop(cores))
+        done = start + costs.commit
+        heapq.heappush(cores, done)
+        back = done + costs.distance / 2
+        waited += back - at
+        end = max(end, back)
+        heapq.heappush(arrivals, (back + serving, process))
+    cycle = waited / total + serving
+    return Estimate(
+        requests_per_second=total * clients / end,
+        database_busy=total * costs.commit / (end * database_cores),
+        gateway_busy=total * serving / (end * processes),
+        seconds_per_request=cycle,
+    )

@@ -82,10 +82,10 @@ async def test_the_head_is_that_of_the_database(site: Site) -> None:
     answer = await site.ask("GET", "/audit/head")
     keys = chain_keys(site.gateway.settings.audit, site.gateway.keys)
     heads = await read_heads(site.gateway.store, keys)
+    assert heads is not None
     assert {each["chain"] for each in answer.json["chains"]} == {*heads}
     for each in answer.json["chains"]:
         head = heads[each["chain"]]
-        assert head is not None
         assert int(each["head"].partition(":")[0]) <= head.last.seq
         assert each["checkpoint"] == f"0:{64 * '0'}"
     assert sum(int(each["head"].partition(":")[0]) for each in answer.json["chains"]) >= 8

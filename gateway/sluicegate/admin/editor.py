@@ -17,7 +17,7 @@ from sluicegate.admin.call import refused_input
 from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
 from sluicegate.admin.editing.changes import PlaceChange, at_place, file_changes, in_thread
 from sluicegate.admin.editing.committing import Committer, Prepared
-from sluicegate.admin.editing.grants import GrantPlace
+from sluicegate.admin.editing.grants import GrantPlace, grant_content
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.permissions import visible_entries
 from sluicegate.admin.places import Content, RecipientPlace, SharedResource
@@ -213,9 +213,8 @@ class Editor:
             change = EntryChange(None, entry) if granted else EntryChange(entry, None)
             changes = () if granted and before is not None else (change,)
             difference = Difference(changes, ())
-            content = dict(zip(("recipient", "share"), entry.names, strict=True))
             return await self._committer.prepared(
-                connection, entries, visible, difference, before or content
+                connection, entries, visible, difference, before or grant_content(entry)
             )
 
         made = await self._committer.commit(prepare)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import Unavailable
@@ -30,15 +30,11 @@ async def delete_old_records(
 ) -> None:
     """Delete records when they are older than `retention` seconds, until this is cancelled."""
     while True:
-        for sink in sinks:
-            try:
-                await sink.delete_before(now() - retention * 1000)
-            except Unavailable as error:
-                log.warning(
-                    "old records of the audit log can't be deleted (%s): %s",
-                    sink.name,
-                    error.for_operators,
-                )
+        await _at_each(
+            sinks,
+            lambda sink: sink.delete_before(now() - retention * 1000),
+            "old records of the audit log can't be deleted",
+        )
         await asyncio.sleep(_PAUSE)
 
 
@@ -46,24 +42,25 @@ async def seal_ends(sinks: Sequence[Sink], *, pause: float = SEALING_SECONDS) ->
     """Record regularly where other chains end, until this is cancelled."""
     while True:
         await asyncio.sleep(pause)
-        for sink in sinks:
-            try:
-                await sink.seal_others()
-            except Unavailable as error:
-                log.warning(
-                    "the ends of chains can't be sealed (%s): %s", sink.name, error.for_operators
-                )
+        await _at_each(sinks, lambda sink: sink.seal_others(), "the ends of chains can't be sealed")
 
 
 async def index_records(sinks: Sequence[Sink], *, pause: float = _INDEXING_PAUSE) -> None:
     """Index records regularly, until this is cancelled."""
     while True:
         await asyncio.sleep(pause)
-        for sink in sinks:
-            try:
-                await _index_all(sink)
-            except Unavailable as error:
-                log.warning("the audit log can't be indexed (%s): %s", sink.name, error.for_operators)
+        await _at_each(sinks, _index_all, "the audit log can't be indexed")
+
+
+async def _at_each(
+    sinks: Sequence[Sink], work: Callable[[Sink], Awaitable[None]], problem: str
+) -> None:
+    """Do something with each sink, and log the problem if one is not available."""
+    for sink in sinks:
+        try:
+            await work(sink)
+        except Unavailable as error:
+            log.warning("%s (%s): %s", problem, sink.name, error.for_operators)
 
 
 async def _index_all(sink: Sink) -> None:

@@ -6,7 +6,7 @@ Of a token or a client secret, only the SHA-256 is stored.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import (
     JSON,
@@ -236,15 +236,32 @@ iceberg_field_ids = Table(
 )
 """Ids of fields that have none in their table. `gone_at` is the first version without the field."""
 
+
+def _head_of_chain() -> tuple[Column[Any], ...]:
+    return (
+        Column("seq", BigInteger, nullable=False),
+        Column("mac", LargeBinary, nullable=False),
+        Column("checkpoint_seq", BigInteger, nullable=False),
+        Column("checkpoint_mac", LargeBinary, nullable=False),
+        Column("seal", LargeBinary, nullable=False),
+    )
+
+
+def _records_of_block() -> tuple[Column[Any], ...]:
+    return (
+        Column("count", Integer, nullable=False),
+        Column("first_at", BigInteger, nullable=False),
+        Column("last_at", BigInteger, nullable=False),
+        Column("mac", LargeBinary, nullable=False),
+        Column("records", LargeBinary, nullable=False),
+    )
+
+
 audit_chains = Table(
     "audit_chains",
     metadata,
     Column("chain", Integer, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("mac", LargeBinary, nullable=False),
-    Column("checkpoint_seq", BigInteger, nullable=False),
-    Column("checkpoint_mac", LargeBinary, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
+    *_head_of_chain(),
     Column("owner", Text, nullable=False),
     Column("renewed_at", BigInteger, nullable=False),
 )
@@ -259,11 +276,7 @@ audit_chain_blocks = Table(
     metadata,
     Column("chain", Integer, primary_key=True, autoincrement=False),
     Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("count", Integer, nullable=False),
-    Column("first_at", BigInteger, nullable=False),
-    Column("last_at", BigInteger, nullable=False),
-    Column("mac", LargeBinary, nullable=False),
-    Column("records", LargeBinary, nullable=False),
+    *_records_of_block(),
     Index("ix_audit_chain_blocks_last_at", "chain", "last_at"),
 )
 """Records of one chain that were written together: their lines, which can be compressed.
@@ -275,11 +288,8 @@ audit_blocks = Table(
     "audit_blocks",
     metadata,
     Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("count", Integer, nullable=False),
-    Column("first_at", BigInteger, nullable=False),
-    Column("last_at", BigInteger, nullable=False, index=True),
-    Column("mac", LargeBinary, nullable=False),
-    Column("records", LargeBinary, nullable=False),
+    *_records_of_block(),
+    Index("ix_audit_blocks_last_at", "last_at"),
 )
 """Blocks of the chain that all processes of earlier versions have in common."""
 
@@ -287,11 +297,7 @@ audit_head = Table(
     "audit_head",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("mac", LargeBinary, nullable=False),
-    Column("checkpoint_seq", BigInteger, nullable=False),
-    Column("checkpoint_mac", LargeBinary, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
+    *_head_of_chain(),
 )
 """One row: the last line of the chain of earlier versions, and the last one that was deleted."""
 

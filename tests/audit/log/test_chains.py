@@ -319,11 +319,9 @@ async def test_an_export_of_several_chains_is_in_order_of_time_and_verified(
     store: Store, tmp_path: Any
 ) -> None:
     await _write_in_turns(store, 3, 6)
-    after = {
-        chain: head.checkpoint
-        for chain, head in (await read_heads(store, KEYS)).items()
-        if head is not None
-    }
+    heads = await read_heads(store, KEYS)
+    assert heads is not None
+    after = {chain: head.checkpoint for chain, head in heads.items()}
     for since in (None, numbered(7).at):
         lines = [each async for each in export_lines(store, after, since=since, until=None)]
         records = [stored_record(each) for each in lines if b'"seq"' in each]

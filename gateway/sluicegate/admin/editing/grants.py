@@ -42,7 +42,7 @@ class GrantPlace:
     def read(self, visible: Entries) -> Content | None:
         """The grant among the entries that an administrator can see, or `None`."""
         found = visible.get(self.key)
-        return None if found is None else dict(zip(("recipient", "share"), found.names, strict=True))
+        return None if found is None else grant_content(found)
 
     def granted(self, admin: Admin, visible: Entries) -> Entry:
         """The entry of a new grant.
@@ -84,3 +84,8 @@ class GrantPlace:
     def error_if_missing(self) -> NotFound:
         """The error if it does not exist."""
         return NotFound(f"the share '{self.share}' is not granted to '{self.recipient}'")
+
+
+def grant_content(entry: Entry) -> Content:
+    """The content of a grant."""
+    return dict(zip(("recipient", "share"), entry.names, strict=True))

@@ -97,14 +97,13 @@ class AuditResource:
 
         call.query()
         heads = await read_heads(self._store, chain_keys(self._settings.audit, self._keys))
-        chains = [
-            {"chain": chain, "head": str(head.last), "checkpoint": str(head.checkpoint)}
-            for chain, head in heads.items()
-            if head is not None
-        ]
-        if len(chains) < len(heads):
+        if heads is None:
             raise NotFound(
                 "a head of the audit log is missing, or no configured key has sealed it; to find the "
                 "reason, run sluicegate audit verify"
             )
+        chains = [
+            {"chain": chain, "head": str(head.last), "checkpoint": str(head.checkpoint)}
+            for chain, head in heads.items()
+        ]
         return answered({"chains": chains})

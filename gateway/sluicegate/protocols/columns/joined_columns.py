@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumns:
-    """JoinedColumns of texts, from which the lines of many files are joined at once.
+    """Columns of texts, from which the lines of many files are joined at once.
 
     Attributes:
         between: The texts that are the same in all lines: before the first column, between the columns,
@@ -21,7 +21,7 @@ class JoinedColumns:
 
     @classmethod
     def of(cls, *texts: Sequence[bytes]) -> JoinedColumns:
-        """JoinedColumns with nothing between them."""
+        """Columns with nothing between them."""
         return cls((b"",) * (len(texts) + 1), texts)
 
     def __add__(self, other: JoinedColumns) -> JoinedColumns:

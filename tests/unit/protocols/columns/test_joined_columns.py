@@ -1,4 +1,4 @@
-"""JoinedColumns are joined row by row."""
+"""Columns are joined row by row."""
 
 from __future__ import annotations
 

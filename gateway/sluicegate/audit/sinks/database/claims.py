@@ -54,18 +54,24 @@ def registered(rows: Iterable[ChainRow], keys: ChainKeys) -> Register:
 
 
 def choose(
-    rows: Sequence[ChainRow], keys: ChainKeys, owner: str, now: int, *, takes_stale: bool = True
+    rows: Sequence[ChainRow],
+    register: Register,
+    keys: ChainKeys,
+    owner: str,
+    now: int,
+    *,
+    takes_stale: bool,
 ) -> Claim:
     """The chain that a process takes.
 
     Args:
         rows: All rows of `audit_chains`.
+        register: The register in them.
         keys: The keys of the chains.
         owner: Id of the process.
         now: Epoch milliseconds.
         takes_stale: Whether it takes chains whose owner has not released them.
     """
-    register = registered(rows, keys)
     chains = {row.chain: row for row in rows if 0 < row.chain <= register.count}
     repaired = None if register.is_authentic else _sealed_register(register.count, keys)
     own = [row.chain for row in chains.values() if row.owner == owner]

@@ -13,8 +13,8 @@ from sluicegate.audit.sinks.database.transactions import (
     SHARED,
     Block,
     ChainRow,
-    chain_name,
     chain_row,
+    is_authentic,
 )
 from sluicegate.database import Store
 from sluicegate.database.tables import (
@@ -115,18 +115,24 @@ async def read_end(store: Store, keys: ChainKeys, chain: int) -> StoredEnd:
         if row is None:
             return StoredEnd(None, (await connection.execute(select(newest))).scalar_one())
     head = Head(ChainPosition(row.seq, row.mac), ChainPosition(row.checkpoint_seq, row.checkpoint_mac))
-    is_new = chain == SHARED and row.seal == b"" and head == Head() and row.newest is None
-    is_authentic = is_new or keys.accepts_head(chain_name(chain), head, row.seal)
-    return StoredEnd(head if is_authentic else None, row.newest)
+    has_blocks = row.newest is not None
+    accepted = is_authentic(keys, chain, head, row.seal, has_blocks=has_blocks)
+    return StoredEnd(head if accepted else None, row.newest)
 
 
-async def read_heads(store: Store, keys: ChainKeys) -> dict[int, Head | None]:
-    """Return the heads of all chains by their numbers; `None` for those that are not authentic.
+async def read_heads(store: Store, keys: ChainKeys) -> dict[int, Head] | None:
+    """Return the heads of all chains by their numbers; `None` if one is missing or not authentic.
 
     Raises:
         Unavailable: The database does not respond.
     """
-    return {each: (await read_end(store, keys, each)).head for each in await chain_numbers(store)}
+    numbers = await chain_numbers(store)
+    rows = [row for row in await read_chains(store) if row.chain != SHARED]
+    heads = {row.chain: row.head for row in rows if is_authentic(keys, row.chain, row.head, row.seal)}
+    shared = (await read_end(store, keys, SHARED)).head
+    if shared is not None:
+        heads[SHARED] = shared
+    return dict(sorted(heads.items())) if heads.keys() >= {*numbers} else None
 
 
 async def has_blocks(store: Store, chain: int, seq: int, *, records: int, blocks: int) -> bool:

@@ -29,6 +29,7 @@ from sluicegate.audit.sinks.database.transactions import (
     StoredHead,
     Transactions,
     chain_name,
+    is_authentic,
 )
 from sluicegate.database import Store
 
@@ -142,7 +143,7 @@ class DatabaseSink:
         for row in await read_neighbors(self._store, self._known[0], _NEIGHBORS):
             last, sealed = row.head.last, self._sealed.get(row.chain, 0)
             # If a single record was added, it can be one that seals this chain.
-            if last.seq > sealed + 1 and self._accepts(row):
+            if last.seq > sealed + 1 and is_authentic(self._keys, row.chain, row.head, row.seal):
                 ends[row.chain] = str(last)
                 self._sealed[row.chain] = last.seq
         if ends:
@@ -184,10 +185,12 @@ class DatabaseSink:
         taken: list[int] = []
 
         def choosing(rows: Sequence[ChainRow]) -> Claim:
-            claim = choose(rows, self._keys, self._owner, epoch_ms(), takes_stale=self._takes_stale)
-            taken.append(claim.chain)
-            if not registered(rows, self._keys).is_authentic:
+            register = registered(rows, self._keys)
+            if not register.is_authentic:
                 problems.append(REGISTER_BROKEN)
+            now, takes_stale = epoch_ms(), self._takes_stale
+            claim = choose(rows, register, self._keys, self._owner, now, takes_stale=takes_stale)
+            taken.append(claim.chain)
             return claim
 
         stored = await self._transactions.claim(choosing)
@@ -241,9 +244,6 @@ class DatabaseSink:
         seal = sealer.head_seal(chain_name(chain), extended)
         return ChainChange(extended, seal, block, delete_through)
 
-    def _accepts(self, row: ChainRow) -> bool:
-        return self._keys.accepts_head(chain_name(row.chain), row.head, row.seal)
-
     def _authenticated(self, chain: int, stored: StoredHead) -> tuple[Head, str | None]:
         """The head after which the chain continues, and what is wrong with it, if anything is.
 
@@ -251,8 +251,8 @@ class DatabaseSink:
         stop it for good. It records what is wrong, so that each later verification fails.
         """
         head, newest = stored.head, stored.newest
-        is_new = chain == SHARED and stored.seal == b"" and head == Head() and newest.seq == 0
-        if not is_new and not self._keys.accepts_head(chain_name(chain), head, stored.seal):
+        has_blocks = newest.seq != 0
+        if not is_authentic(self._keys, chain, head, stored.seal, has_blocks=has_blocks):
             problem = "no configured key has sealed the head of the chain"
         elif newest.seq > head.last.seq:
             problem = "the database contains records after the end of the chain"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.audit.chain import START, ChainPosition, Head
+from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head
 from sluicegate.audit.sinks.database.statements import NUMBERED_CHAIN, SHARED_CHAIN
 
 SHARED = 0
@@ -25,6 +25,23 @@ REGISTER_NAME = "register of chains"
 def chain_name(chain: int) -> str:
     """Name of a chain, which its seal covers."""
     return DATABASE if chain == SHARED else f"{DATABASE} {chain}"
+
+
+def is_authentic(
+    keys: ChainKeys, chain: int, head: Head, seal: bytes, *, has_blocks: bool = True
+) -> bool:
+    """Whether a key has sealed a head, or it is that of a new database.
+
+    Args:
+        keys: The keys of the chains.
+        chain: Number of the chain.
+        head: The head.
+        seal: Its seal.
+        has_blocks: Whether the chain has blocks.
+    """
+    if chain == SHARED and seal == b"" and head == Head() and not has_blocks:
+        return True  # numbered chains are sealed when they are registered
+    return keys.accepts_head(chain_name(chain), head, seal)
 
 
 @dataclass(frozen=True, slots=True)

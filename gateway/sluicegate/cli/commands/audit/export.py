@@ -75,9 +75,9 @@ async def _export(
         write(csv_header().encode())
     async with open_store(settings) as store:
         heads = await read_heads(store, chain_keys(settings.audit, load_keys(settings)))
-        after = {chain: head.checkpoint for chain, head in heads.items() if head is not None}
-        if len(after) < len(heads):
+        if heads is None:
             raise ConfigurationError("a head of the audit log is not intact: sluicegate audit verify")
+        after = {chain: head.checkpoint for chain, head in heads.items()}
         async for line in export_lines(store, after, since=since, until=until):
             is_record = line.startswith(b'{"seq":')
             count += is_record
