@@ -189,7 +189,7 @@ def test_specs_are_those_of_the_table(lake: IcebergSharing, planning: str) -> No
         spec.add_field("country", TruncateTransform(1), "initial")
         spec.add_identity("day")
     added(table, ROWS[2:], None, DAY + 2, None, DAY + 2)
-    delete_positions(table, {path: [0] for path in data_files(table) if path.endswith("1.parquet")})
+    delete_positions(table, {path: [0] for path in data_files(table) if path.endswith("/1.parquet")})
     found = loaded(lake, name, planning)
     assert found.spec() == table.spec()
     assert found.specs() == table.specs()
