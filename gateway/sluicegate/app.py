@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.authentication.assembly import Access
@@ -34,6 +33,7 @@ from sluicegate.http.health import health_routes
 from sluicegate.http.readiness import Readiness
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
+from sluicegate.plugins.configured import ConfiguredInstances
 from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
@@ -46,9 +46,9 @@ from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_files
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi.route import openapi_route
+from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.recorded import lazy_operations, recorded
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
-from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry.metrics import instruments
@@ -72,24 +72,13 @@ class Gateway:
         readiness: The state that `/readyz` reports. A server calls its `begin`, and later `warm_up`.
     """
 
-    settings: Settings
+    parts: GatewayParts
     registry: Registry
-    instances: Instances
-    store: Store
-    grants: Grants
-    reader: TableReader
+    configured: ConfiguredInstances
     access: Access
-    vending: Vending
     limiter: RecipientLimiter
-    resolver: Resolver
     services: Mapping[str, PluginServices]
-    background: BackgroundJobs
-    pipeline: Lazy[QueryPipeline]
-    files: Lazy[FileService]
     readiness: Readiness
-    operations: Lazy[Operations]
-    keys: KeyRing = field(repr=False)
-    admin: AdminApi | None = None
     audit: AuditLog | None = None
 
     @classmethod
@@ -101,124 +90,106 @@ class Gateway:
             ConfigurationError: The configuration is invalid, a plugin can't be loaded, or the
                 database can't be reached. A gateway that would fail later doesn't start.
         """
-        keys = load_keys(settings)
         registry = Registry.load(settings)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(registry.aclose)
-            configured = configure(settings, registry)
-            instances = Instances(
-                registry,
-                configured,
-                links=link_maker(settings.public_url, keys),
-                formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
-                guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
-            )
-            stack.push_async_callback(instances.aclose)
-            store = await Store.open(settings.database.get_secret_value())
-            stack.push_async_callback(store.aclose)
-            audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
-            limits = settings.limits.table.limits
-            reader = TableReader(instances.formats, settings.cache.snapshots, limits)
-            stack.push_async_callback(reader.aclose)
-            indexes = lazy_indexes(settings, keys, instances, limits)
-            stack.push_async_callback(close_indexes, indexes)
-            grants = Grants(store)
-            limiter = await stack.enter_async_context(recipient_limits(settings, store, grants))
-            access = Access(
-                settings,
-                keys,
-                grants,
-                instances.authenticators,
-                ClientCertificates(settings.server.forwarded_certificates),
-            )
-            stack.push_async_callback(access.aclose)
-            ledger = Ledger(store, retention=settings.vending.ledger_retention)
-            await stack.enter_async_context(ledger.writing())
-            vending = Vending(
-                Vendors(instances),
-                grants,
-                ledger,
-                registry.notify,
-                lifetime=settings.vending.lifetime,
-                assumed_lifetime=settings.vending.assumed_lifetime,
-                limiter=limiter,
-            )
-            stack.push_async_callback(vending.aclose)
-            resolver = Resolver(grants, instances, vending)
-            tables = GrantedTables(grants, resolver)
-            services = {
-                plugin.name: PluginServices(
-                    plugin.name,
-                    configured.plugins.get(plugin.name),
-                    settings.public_url,
-                    access.authentication,
-                    tables,
-                    lambda event, sender: registry.notify(event, but=sender),
-                )
-                for plugin in registry.plugins
-            }
-            for each in services.values():
+            gateway = await cls._opened(settings, registry, stack)
+            for each in gateway.services.values():
                 stack.push_async_callback(each.aclose)
-            for lifespan in registry.lifespans(services.__getitem__):
+            for lifespan in registry.lifespans(gateway.services.__getitem__):
                 await stack.enter_async_context(lifespan)
             # Plugins process the last events with what their lifespans and services hold.
             stack.push_async_callback(registry.drain)
-            background = BackgroundJobs()
-            stack.push_async_callback(background.aclose)
-            admin = None
-            if settings.admin is not None:
-                from sluicegate.admin.of_gateway import admin_api
-
-                admin = admin_api(
-                    settings,
-                    settings.admin,
-                    keys,
-                    store,
-                    instances,
-                    configured,
-                    lambda: gateway.explanations(),  # which is made below
-                )
-                stack.push_async_callback(admin.aclose)
-            gateway = cls(
-                settings=settings,
-                registry=registry,
-                instances=instances,
-                store=store,
-                grants=grants,
-                reader=reader,
-                access=access,
-                vending=vending,
-                limiter=limiter,
-                resolver=resolver,
-                services=services,
-                background=background,
-                pipeline=lazy_pipeline(
-                    settings,
-                    keys,
-                    instances=instances,
-                    resolver=resolver,
-                    reader=reader,
-                    vending=vending,
-                    indexes=indexes,
-                ),
-                files=lazy_files(
-                    settings,
-                    keys,
-                    instances=instances,
-                    grants=grants,
-                    resolver=resolver,
-                    reader=reader,
-                    vending=vending,
-                    store=store,
-                    indexes=indexes,
-                ),
-                readiness=Readiness(store.ping),
-                operations=lazy_operations(None if admin is None else admin.operation_ids),
-                keys=keys,
-                admin=admin,
-                audit=None if settings.audit.mode == "off" else audit,
-            )
+            stack.push_async_callback(gateway.parts.background.aclose)
+            if gateway.admin is not None:
+                stack.push_async_callback(gateway.admin.aclose)
             yield gateway
+
+    @classmethod
+    async def _opened(cls, settings: Settings, registry: Registry, stack: AsyncExitStack) -> Gateway:
+        keys = load_keys(settings)
+        configured = configure(settings, registry)
+        instances = Instances(
+            registry,
+            configured,
+            links=link_maker(settings.public_url, keys),
+            formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
+            guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
+        )
+        stack.push_async_callback(instances.aclose)
+        store = await Store.open(settings.database.get_secret_value())
+        stack.push_async_callback(store.aclose)
+        audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
+        limits = settings.limits.table.limits
+        reader = TableReader(instances.formats, settings.cache.snapshots, limits)
+        stack.push_async_callback(reader.aclose)
+        indexes = lazy_indexes(settings, keys, instances, limits)
+        stack.push_async_callback(close_indexes, indexes)
+        grants = Grants(store)
+        limiter = await stack.enter_async_context(recipient_limits(settings, store, grants))
+        certificates = ClientCertificates(settings.server.forwarded_certificates)
+        access = Access(settings, keys, grants, instances.authenticators, certificates)
+        stack.push_async_callback(access.aclose)
+        ledger = Ledger(store, retention=settings.vending.ledger_retention)
+        await stack.enter_async_context(ledger.writing())
+        vending = Vending(
+            Vendors(instances),
+            grants,
+            ledger,
+            registry.notify,
+            lifetime=settings.vending.lifetime,
+            assumed_lifetime=settings.vending.assumed_lifetime,
+            limiter=limiter,
+        )
+        stack.push_async_callback(vending.aclose)
+        parts = GatewayParts(
+            settings=settings,
+            keys=keys,
+            store=store,
+            instances=instances,
+            grants=grants,
+            authentication=access.authentication,
+            reader=reader,
+            vending=vending,
+            resolver=Resolver(grants, instances, vending),
+            indexes=indexes,
+            token_bindings=TokenBindings(registry.token_bindings().values()),
+        )
+        return cls(
+            parts=parts,
+            registry=registry,
+            configured=configured,
+            access=access,
+            limiter=limiter,
+            services=_plugin_services(parts, registry, configured),
+            readiness=Readiness(store.ping),
+            audit=None if settings.audit.mode == "off" else audit,
+        )
+
+    @cached_property
+    def pipeline(self) -> Lazy[QueryPipeline]:
+        """Executes requests of Delta Sharing."""
+        return lazy_pipeline(self.parts)
+
+    @cached_property
+    def files(self) -> Lazy[FileService]:
+        """Serves tables that Iceberg clients read file by file."""
+        return lazy_files(self.parts)
+
+    @cached_property
+    def admin(self) -> AdminApi | None:
+        """The Admin API, if it is enabled."""
+        section = self.parts.settings.admin
+        if section is None:
+            return None
+        from sluicegate.admin.of_gateway import admin_api
+
+        return admin_api(self.parts, section, self.configured, self.explanations)
+
+    @cached_property
+    def operations(self) -> Lazy[Operations]:
+        """The operations of all documents, which the audit log names."""
+        return lazy_operations(None if self.admin is None else self.admin.operation_ids)
 
     async def warm_up(self, *, is_first: bool = True) -> None:
         """Load what the first query needs. Then, the gateway is ready.
@@ -229,25 +200,20 @@ class Gateway:
         Raises:
             ConfigurationError: Something can't be loaded. The gateway never becomes ready.
         """
-        await warm_up(
-            self.settings,
-            pipelines=(*([self.operations] if self.audit else []), self.pipeline, self.files),
-            access=self.access,
-            instances=self.instances,
-            grants=self.grants,
-            store=self.store,
-            is_first=is_first,
-        )
+        operations = [self.operations] if self.audit else []
+        pipelines: list[Lazy[Any]] = [*operations, self.pipeline, self.files]
+        await warm_up(self.parts, self.access, pipelines, is_first=is_first)
         self.readiness.complete()
         if instruments() is not None:
-            self.background.start(self.readiness.measure())
+            self.parts.background.start(self.readiness.measure())
         self._warn_of_ending_profiles()
 
     def _warn_of_ending_profiles(self) -> None:
         """Report profiles that end soon, as long as the gateway runs."""
-        if self.settings.recipients.warn_before:
-            credentials = EndingCredentials(self.store, self.settings.recipients.warn_before)
-            self.background.start(ProfileWarnings(credentials, self.registry.notify).run())
+        parts = self.parts
+        if parts.settings.recipients.warn_before:
+            credentials = EndingCredentials(parts.store, parts.settings.recipients.warn_before)
+            parts.background.start(ProfileWarnings(credentials, self.registry.notify).run())
 
     def explanations(self) -> tuple[Explainer, WhoCan]:
         """Return the services that explain the access of recipients, over the parts of requests."""
@@ -255,32 +221,23 @@ class Gateway:
         from sluicegate.access.explain.lookups import Lookups
         from sluicegate.protocols.explain.assembly import explanations
 
-        return explanations(
-            self.settings,
-            lookups=Lookups(self.store),
-            grants=self.grants,
-            instances=self.instances,
-            resolver=self.resolver,
-            vending=self.vending,
-            pipeline=self.pipeline,
-            files=self.files.get,
-            token_bindings=TokenBindings(self.registry.token_bindings().values()),
-        )
+        return explanations(self.parts, Lookups(self.parts.store), self.pipeline, self.files)
 
     def asgi(self) -> ASGIApp:
         """Return the application with its plugins' wrappers; telemetry is outermost."""
+        settings = self.parts.settings
         routes = self.routes()
         app = Application(routes=routes)
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
         wrapped = self.registry.wrap_app(announcing, self.services.__getitem__)
         compressed = wrapped
-        if self.settings.server.compression:
+        if settings.server.compression:
             # Wrappers of plugins must see responses that are not encoded yet.
             compressed = Compression(wrapped, announce=wrapped is announcing)
-        limit = ConcurrencyLimit(self.settings.server.concurrency, gate=self.limiter)
+        limit = ConcurrencyLimit(settings.server.concurrency, gate=self.limiter)
         limited = ConcurrencyLimitMiddleware(compressed, limit, refused_early)
-        served = limit_addresses(limited, self.settings, refused_early)
+        served = limit_addresses(limited, settings, refused_early)
         if self.audit is not None:
             public = frozenset[str]() if self.admin is None else self.admin.public_paths
             served = recorded(served, self.audit, routes, self.operations, refused_early, public)
@@ -288,55 +245,47 @@ class Gateway:
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes: those of the core, then those of plugins."""
-        sharing = sharing_routes(
-            self.settings,
-            self.keys,
-            pipeline=self.pipeline,
-            authentication=self.access.authentication,
-            grants=self.grants,
-            instances=self.instances,
-            resolver=self.resolver,
-            reader=self.reader,
-            vending=self.vending,
-            background=self.background,
-            token_bindings=TokenBindings(self.registry.token_bindings().values()),
-        )
-        iceberg = iceberg_routes(
-            self.settings,
-            self.keys,
-            authentication=self.access.authentication,
-            grants=self.grants,
-            instances=self.instances,
-            resolver=self.resolver,
-            vending=self.vending,
-            background=self.background,
-            files=self.files.get,
-        )
+        parts, settings = self.parts, self.parts.settings
+        activation = ActivationEndpoint(parts.store, settings.recipients, settings.public_url)
         return [
-            *sharing,  # first: most requests go here, and each earlier route takes time
+            *sharing_routes(parts, self.pipeline),  # first: each earlier route takes time
             *health_routes(self.readiness.check),
             *self.access.routes(),
-            *ActivationEndpoint(
-                self.store, self.settings.recipients, self.settings.public_url
-            ).routes(),
-            *iceberg,
-            *content_routes(self.instances.storage, link_keys(self.keys)),
-            openapi_route(self.settings.public_url, PREFIX),
+            *activation.routes(),
+            *iceberg_routes(parts, self.files),
+            *content_routes(parts.instances.storage, link_keys(parts.keys)),
+            openapi_route(settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
-            *_console_routes(self, self.admin),
+            *self._console_routes(),
             *self.registry.routes(self.services.__getitem__),
         ]
 
+    def _console_routes(self) -> list[BaseRoute]:
+        if self.parts.settings.console is None or self.admin is None:
+            return []
+        from sluicegate.admin.console.extra import console_routes
 
-def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
-    if gateway.settings.console is None or admin is None:
-        return []
-    from sluicegate.admin.console.extra import console_routes
-
-    return console_routes(gateway, admin)
+        return console_routes(self.parts, self.admin, self.pipeline, self.explanations)
 
 
 def _delta_format(commits_bytes: int) -> TableFormat:
     from sluicegate.tables.delta import DeltaFormat  # loads Arrow
 
     return DeltaFormat(commits_bytes)
+
+
+def _plugin_services(
+    parts: GatewayParts, registry: Registry, configured: ConfiguredInstances
+) -> Mapping[str, PluginServices]:
+    tables = GrantedTables(parts.grants, parts.resolver)
+    return {
+        plugin.name: PluginServices(
+            plugin.name,
+            configured.plugins.get(plugin.name),
+            parts.settings.public_url,
+            parts.authentication,
+            tables,
+            lambda event, sender: registry.notify(event, but=sender),
+        )
+        for plugin in registry.plugins
+    }

@@ -46,7 +46,7 @@ class Site:
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         self.app: ASGIApp = gateway.asgi()
-        self.tokens = AdminTokens(gateway.store, token_lifetime=1000)
+        self.tokens = AdminTokens(gateway.parts.store, token_lifetime=1000)
         self.document: dict[str, Any] | None = None  # of OpenAPI, once it was requested
         self._known: dict[tuple[Role, tuple[str, ...]], str] = {}
 

@@ -18,8 +18,8 @@ _LATER = {"since": "2100-01-01T00:00:00Z"}  # without the records of these reque
 
 async def _write(site: Site) -> None:
     gateway = site.gateway
-    configured = gateway.settings.model_copy(update={"audit": AuditSettings()})
-    async with audit_log(configured, gateway.keys, gateway.store, ignore) as log:
+    configured = gateway.parts.settings.model_copy(update={"audit": AuditSettings()})
+    async with audit_log(configured, gateway.parts.keys, gateway.parts.store, ignore) as log:
         for number in range(5):
             await log.write(numbered(number))
         await log.write(numbered(5, share="returns", resource="returns.eu"))
@@ -80,8 +80,8 @@ async def test_a_page_token_is_not_valid_for_other_filters_or_administrators(sit
 async def test_the_head_is_that_of_the_database(site: Site) -> None:
     await _write(site)
     answer = await site.ask("GET", "/audit/head")
-    keys = chain_keys(site.gateway.settings.audit, site.gateway.keys)
-    heads = await read_heads(site.gateway.store, keys)
+    keys = chain_keys(site.gateway.parts.settings.audit, site.gateway.parts.keys)
+    heads = await read_heads(site.gateway.parts.store, keys)
     assert heads is not None
     assert {each["chain"] for each in answer.json["chains"]} == {*heads}
     for each in answer.json["chains"]:

@@ -21,7 +21,9 @@ OTHER = {"catalog": "raw", "table": "file:///srv/other"}
 
 
 async def test_a_change_of_a_table_does_not_depend_on_its_neighbors(site: Site) -> None:
-    async with site.gateway.store.write() as connection:  # as if the catalog was configured before
+    async with (
+        site.gateway.parts.store.write() as connection
+    ):  # as if the catalog was configured before
         await connection.execute(update(shared_tables).values(catalog="gone"))
     assert (await site.ask("PUT", f"{SCHEMA}/tables/other", OTHER)).status == 201
     refused = await site.ask("PUT", f"{SCHEMA}/tables/orders", {**OTHER, "catalog": "gone"})
@@ -71,7 +73,7 @@ async def _most_rows(site: Site, method: str, path: str, body: Any = None) -> in
     """The rows that one of the statements of a request has read, at most."""
     await site.token("owner")
     read: list[int] = []
-    async with site.gateway.store.read() as connection:
+    async with site.gateway.parts.store.read() as connection:
         engine = connection.sync_engine
 
     def count(_connection: Any, cursor: Any, *_: object) -> None:
@@ -185,7 +187,7 @@ async def _write_before_commit(
 
 
 async def test_of_very_many_names_those_with_the_same_start_are_suggested(site: Site) -> None:
-    async with site.gateway.store.write() as connection:
+    async with site.gateway.parts.store.write() as connection:
         share = (await connection.execute(schemas.select())).first()
         assert share is not None
         rows = [

@@ -53,7 +53,7 @@ class Shelf(Catalog):
 
 @pytest.fixture
 def shelf(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(site.gateway.instances.catalogs, "raw", Shelf())
+    monkeypatch.setitem(site.gateway.parts.instances.catalogs, "raw", Shelf())
 
 
 @pytest.mark.usefixtures("shelf")
@@ -123,7 +123,7 @@ def entry(number: int, share: str) -> LedgerEntry:
 
 async def test_the_ledger_is_listed_in_pages_newest_first(site: Site) -> None:
     entries = [entry(number, "sales" if number < 5 else "returns") for number in range(7)]
-    ledger = Ledger(site.gateway.store, retention=10**9)
+    ledger = Ledger(site.gateway.parts.store, retention=10**9)
     for each in entries:
         await ledger.write(each)
     found, more = [], ""
@@ -148,7 +148,7 @@ async def test_an_administrator_of_some_shares_reads_only_their_ledger(site: Sit
 
 
 async def test_usage_is_summed_for_the_shares_of_an_administrator(site: Site) -> None:
-    ledger = Ledger(site.gateway.store, retention=10**9)
+    ledger = Ledger(site.gateway.parts.store, retention=10**9)
     for number in range(6):
         await ledger.write(entry(number, "sales" if number < 4 else "returns"))
     days = "since=2027-01-01&until=2027-01-31"
@@ -202,7 +202,7 @@ async def test_wrong_parameters_of_usage_are_explained(site: Site, query: str, m
 
 
 async def test_tasks_are_listed_shown_cancelled_and_retried(site: Site) -> None:
-    queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
+    queue = TaskQueue(site.gateway.parts.store, PayloadCipher.of(site.gateway.parts.settings))
     ids = [(await queue.submit(payload(f"t{number}"), "polaris")).id for number in range(3)]
     first = (await site.ask("GET", "/tasks?maxResults=2")).json
     second = (await site.ask("GET", f"/tasks?maxResults=2&pageToken={first['nextPageToken']}")).json
@@ -224,8 +224,8 @@ async def test_tasks_are_listed_shown_cancelled_and_retried(site: Site) -> None:
 
 
 async def test_workers_are_listed_with_their_tasks(site: Site) -> None:
-    queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
-    leases = Leases(site.gateway.store, DelegationSettings())
+    queue = TaskQueue(site.gateway.parts.store, PayloadCipher.of(site.gateway.parts.settings))
+    leases = Leases(site.gateway.parts.store, DelegationSettings())
     for worker in ("b", "a", "b"):
         await queue.submit(payload(f"{worker}-{uuid4()}"), "polaris")
         leased = await leases.acquire(worker, ["TABLE_PURGE"])

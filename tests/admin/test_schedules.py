@@ -78,7 +78,7 @@ async def test_a_schedule_that_is_run_waits_for_a_service(scheduled: Site) -> No
     assert (ran.status, ran.json["status"], ran.json["requested_by"]) == (201, "SUBMITTING", "admin")
     again = await scheduled.ask("POST", "/schedules/off/run", role="admin")
     assert (again.status, again.json["errorCode"]) == (409, "SCHEDULE_RUNNING")
-    firings = Firings(scheduled.gateway.store)
+    firings = Firings(scheduled.gateway.parts.store)
     claimed = await firings.claim()
     assert claimed is not None
     await firings.end(claimed, "FAILED", "the catalog is down")

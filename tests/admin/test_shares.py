@@ -192,7 +192,9 @@ async def test_a_malformed_condition_is_refused(site: Site) -> None:
 async def test_without_its_section_there_is_no_admin_api(site: Site) -> None:
     paths = {getattr(route, "path", "") for route in site.gateway.routes()}
     assert "/admin/v1/shares" in paths
-    without = replace(site.gateway, admin=None)
+    parts = site.gateway.parts
+    settings = parts.settings.model_copy(update={"admin": None})
+    without = replace(site.gateway, parts=replace(parts, settings=settings))
     paths = {getattr(route, "path", "") for route in without.routes()}
     assert not [path for path in paths if path.startswith("/admin")]
     assert (await ask(without.asgi(), "/admin/v1/shares")).status == 404

@@ -83,7 +83,7 @@ async def _apply(site: Site, share: str) -> None:
 async def _import(site: Site, share: str) -> None:
     content = {"recipients": {"new": {"shares": ["returns", share]}}}
     file = check_shares_file(JsonDocument(content), ["raw"])
-    await apply_shares_file(site.gateway.store, file)
+    await apply_shares_file(site.gateway.parts.store, file)
 
 
 async def _in_console(site: Site, share: str) -> None:

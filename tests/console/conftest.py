@@ -117,7 +117,7 @@ class Site:
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         self.app = gateway.asgi()
-        self.tokens = AdminTokens(gateway.store, token_lifetime=1000)
+        self.tokens = AdminTokens(gateway.parts.store, token_lifetime=1000)
         self._known: dict[tuple[Role, tuple[str, ...]], str] = {}
 
     async def token(self, role: Role, *shares: str) -> str:

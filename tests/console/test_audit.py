@@ -22,8 +22,8 @@ LATER = "since=2100-01-01T00:00"  # without the records of these requests
 async def record(site: Site, *changed: dict[str, Any]) -> None:
     """Write records."""
     gateway = site.gateway
-    configured = gateway.settings.model_copy(update={"audit": AuditSettings()})
-    async with audit_log(configured, gateway.keys, gateway.store, ignore) as log:
+    configured = gateway.parts.settings.model_copy(update={"audit": AuditSettings()})
+    async with audit_log(configured, gateway.parts.keys, gateway.parts.store, ignore) as log:
         for number, each in enumerate(changed):
             await log.write(numbered(number, **each))
 

@@ -62,7 +62,7 @@ async def test_a_session_ends_with_its_administrator(site: Site) -> None:
     browser = await site.logged_in("admin")
     await site.tokens.delete("admin")
     assert (await browser.open("/console")).heading == "Log in"
-    async with site.gateway.store.read() as connection:
+    async with site.gateway.parts.store.read() as connection:
         assert not (await connection.execute(select(console_sessions))).all()
 
 
@@ -74,7 +74,7 @@ async def test_a_replaced_token_ends_the_session(site: Site) -> None:
 
 async def test_the_database_contains_no_cookie(site: Site) -> None:
     browser = await site.logged_in()
-    async with site.gateway.store.read() as connection:
+    async with site.gateway.parts.store.read() as connection:
         rows = (await connection.execute(select(console_sessions))).all()
     assert rows
     assert browser.cookies[COOKIE] not in repr(rows)
@@ -85,7 +85,7 @@ async def test_an_ended_session_sends_no_form(site: Site) -> None:
     browser = await site.logged_in()
     await browser.open("/console/recipients/acme/delete")
     form = dict(browser.page.form("Delete the recipient").form_values())
-    async with site.gateway.store.append() as connection:
+    async with site.gateway.parts.store.append() as connection:
         await connection.execute(update(console_sessions).values(expires_at=1))
     answer = await browser.post("/console/recipients/acme/delete", form)
     assert answer.status == 403

@@ -17,7 +17,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 async def submit(site: Site, table: str = "orders") -> TaskRecord:
     """A task that waits for a worker."""
-    queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
+    queue = TaskQueue(site.gateway.parts.store, PayloadCipher.of(site.gateway.parts.settings))
     return await queue.submit(payload(table), "polaris")
 
 
@@ -52,7 +52,7 @@ async def test_schedules_are_shown_with_their_firings(
     page = await browser.open("/console/tasks")
     assert page.document.xpath("//table[caption='Schedules']//td/text()")[-1] == "never"
     await schedules.run("nightly", "ada")
-    firings = Firings(site.gateway.store)
+    firings = Firings(site.gateway.parts.store)
     claimed = await firings.claim()
     assert claimed is not None
     await firings.end(claimed, "FAILED", HOSTILE)
@@ -100,7 +100,7 @@ async def test_the_page_follows_a_task_until_it_ends(site: Site) -> None:
     assert b"<html" not in part.body
     stopped = await browser.open(f"/console/tasks/{task.id}?follow=no")
     assert not stopped.document.xpath("//script | //meta[@http-equiv]")
-    queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
+    queue = TaskQueue(site.gateway.parts.store, PayloadCipher.of(site.gateway.parts.settings))
     await queue.cancel(task.id)
     ended = await browser.open(f"/console/tasks/{task.id}")
     assert not ended.document.xpath("//script | //meta[@http-equiv]")

@@ -35,7 +35,7 @@ async def offer(site: Site, **changed: Any) -> None:
         "locations": [],
         "files": 3,
     }
-    async with site.gateway.store.append() as connection:
+    async with site.gateway.parts.store.append() as connection:
         await connection.execute(insert(ledger).values(values | changed))
 
 

@@ -52,7 +52,7 @@ class Shelf(Catalog):
 @pytest.fixture
 def shelf(site: Site, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     made = Shelf()
-    monkeypatch.setitem(site.gateway.instances.catalogs, "raw", made)
+    monkeypatch.setitem(site.gateway.parts.instances.catalogs, "raw", made)
     return made
 
 

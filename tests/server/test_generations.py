@@ -153,7 +153,7 @@ async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
         second = await Generation.open(settings(tmp_path))
         await second.gateway.warm_up(is_first=False)
         generations.switch_to(second)
-        remaining = weakref.ref(second.gateway.vending)
+        remaining = weakref.ref(second.gateway.parts.vending)
         del second
         last = await Generation.open(settings(tmp_path))
         closing = generations.current._task
@@ -189,7 +189,7 @@ async def test_what_still_refers_to_a_closed_gateway_keeps_it_only_for_a_while(
     first = await Generation.open(settings(tmp_path, keep_alive_timeout=200))
     async with aclosing(Generations(first)) as generations:
         idle = Knot(first.gateway)
-        remaining = weakref.ref(first.gateway.vending)
+        remaining = weakref.ref(first.gateway.parts.vending)
         generations.switch_to(await Generation.open(settings(tmp_path)))
         await first._task
         await asyncio.sleep(0.01)
@@ -213,7 +213,7 @@ class Knot:
 async def query(generations: Generations, folder: Path) -> int:
     """The status of a query, for which a new administrator shares a table with a new recipient."""
     table = {"catalog": "raw", "table": f"file://{folder}/notes"}
-    store = generations.current.gateway.store
+    store = generations.current.gateway.parts.store
     token = (await AdminTokens(store, token_lifetime=1000).create("ada", "owner")).token
     keep_secret(token)
     async with httpx.AsyncClient(
@@ -242,7 +242,7 @@ async def query(generations: Generations, folder: Path) -> int:
 async def test_a_query_does_not_keep_a_closed_gateway(tmp_path: Path) -> None:
     DeltaFolder(tmp_path / "notes").commit(0, protocol(), metadata("t", []), add("a.parquet"))
     async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
-        remaining = weakref.ref(generations.current.gateway.vending)
+        remaining = weakref.ref(generations.current.gateway.parts.vending)
         # In a task, as for each request of a server: this one would keep the context of the request.
         assert await asyncio.create_task(query(generations, tmp_path)) == 200
         closing = generations.current._task

@@ -32,7 +32,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VendingGateway
     with vending_gateway(folder, TABLES) as served:
         assert served.credentials("orders").status == 200
         assert served.query("schemas/eu/tables/visits").status == 200
-        assert served.served.run(served.served.gateway.vending.ledger.flush())
+        assert served.served.run(served.served.gateway.parts.vending.ledger.flush())
         yield served
 
 
@@ -165,7 +165,7 @@ def test_wrong_options_of_usage_are_explained(command: Command) -> None:
 def test_the_ledger_shows_the_kind_of_each_asset(
     command: Command, gateway: VendingGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = gateway.served.gateway.vending.ledger
+    ledger = gateway.served.gateway.parts.vending.ledger
     entry = LedgerEntry.of(
         Principal("other", "other", "bearer"),
         SharedAsset("v", "sales", "s", "eu", "manuals", "raw", "s3://lake/manuals", kind="volume"),

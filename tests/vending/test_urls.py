@@ -67,7 +67,7 @@ class Lake:
     def entries(self, request_id: str) -> list[dict[str, Any]]:
         """What the ledger says of a request, once it has written it."""
         served = self.gateway.served
-        assert served.run(served.gateway.vending.ledger.flush())
+        assert served.run(served.gateway.parts.vending.ledger.flush())
         with sqlite3.connect(self._folder / "gateway.db") as database:
             database.row_factory = sqlite3.Row
             rows = database.execute("SELECT * FROM ledger WHERE request_id = ?", [request_id])
@@ -86,7 +86,7 @@ class Lake:
     @property
     def signed_with(self) -> list[Any]:
         """The credentials of each call to the storage's `presign`."""
-        _, storage = self.gateway.served.gateway.instances.storage_for(self.gateway.lake)
+        _, storage = self.gateway.served.gateway.parts.instances.storage_for(self.gateway.lake)
         found: list[Any] = getattr(storage, "signed_with")  # noqa: B009  (the plugin has no type here)
         return found
 

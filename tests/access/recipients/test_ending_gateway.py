@@ -41,7 +41,7 @@ async def test_each_profile_is_reported_once_by_a_ready_gateway(
         site.install("heard", PLUGIN)
         for _ in range(2):
             async with Gateway.running(settings) as gateway:
-                service = Recipients(gateway.store, token_lifetime=10 * 86_400, rotation_grace=0)
+                service = Recipients(gateway.parts.store, token_lifetime=10 * 86_400, rotation_grace=0)
                 if not await service.list():
                     keep_secret((await service.create("acme")).secret)
                 gateway.explanations()  # commands do not warn

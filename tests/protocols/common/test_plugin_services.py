@@ -265,7 +265,7 @@ async def test_a_principal_that_a_plugin_keeps_sees_nothing_after_its_revocation
     serve: Serve, tokens: dict[str, str]
 ) -> None:
     async with serve("extra") as (gateway, _):
-        record = await gateway.grants.recipient("acme")
+        record = await gateway.parts.grants.recipient("acme")
         assert record is not None
         kept = Principal(record.id, "acme", "test")
         for reading in reads(gateway, kept):
@@ -273,7 +273,7 @@ async def test_a_principal_that_a_plugin_keeps_sees_nothing_after_its_revocation
         for reading in reads(gateway, replace(kept, name="nobody")):
             with pytest.raises(Unauthenticated, match="no longer exists"):
                 await reading
-        await Recipients(gateway.store, token_lifetime=100, rotation_grace=0).revoke("acme")
+        await Recipients(gateway.parts.store, token_lifetime=100, rotation_grace=0).revoke("acme")
     async with serve("extra") as (gateway, _):
         for reading in reads(gateway, kept):
             with pytest.raises(Unauthenticated, match="was revoked"):

@@ -66,7 +66,7 @@ class PolicyGateway:
 
     def __init__(self, vending: VendingGateway) -> None:
         self.vending = vending
-        policies = vending.served.gateway.instances.policies
+        policies = vending.served.gateway.parts.instances.policies
         assert list(policies) == ["own-1", "own-2"]
         self.first: Any = policies["own-1"]
         self.second: Any = policies["own-2"]
@@ -300,6 +300,6 @@ def test_capabilities_of_plugins_are_told_with_the_gateways_own(policies: Policy
 def test_policies_are_closed_with_the_gateway(tmp_path: Path) -> None:
     sections = {"policies": [{"type": "own"}]}
     with vending_gateway(tmp_path, {}, plugins={"own": POLICY}, sections=sections) as vending:
-        (policy,) = vending.served.gateway.instances.policies.values()
+        (policy,) = vending.served.gateway.parts.instances.policies.values()
         assert not getattr(policy, "closed")  # noqa: B009 (the plugin has no type here)
     assert getattr(policy, "closed")  # noqa: B009

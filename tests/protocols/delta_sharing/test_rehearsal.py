@@ -54,8 +54,8 @@ async def test_a_warm_up_is_recorded_nowhere(settings: Settings) -> None:
     try:
         async with Gateway.running(settings) as gateway:
             await gateway.warm_up()
-            await gateway.vending.ledger.flush()
-            async with gateway.store.read() as connection:
+            await gateway.parts.vending.ledger.flush()
+            async with gateway.parts.store.read() as connection:
                 counted = await connection.execute(select(func.count()).select_from(ledger))
                 assert counted.scalar_one() == 0
     finally:
@@ -83,7 +83,7 @@ async def test_each_query_returns_the_files_of_its_version(
 
     monkeypatch.setattr(queries, "_responses", kept)
     async with Gateway.running(settings) as gateway:
-        await queries.rehearse(settings, gateway.grants, gateway.store)
+        await queries.rehearse(gateway.parts)
     urls = [body.count(b"memory://") for body in bodies]
     of_a_format = [0, 2, 2, 1, 2, 2]  # metadata, the four queries, the changes of the last commit
     assert urls == 2 * of_a_format

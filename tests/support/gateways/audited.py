@@ -72,10 +72,10 @@ class AuditedSite:
         self.app: ASGIApp = self.gateway.asgi()
         self.tokens: dict[str, str] = {}
         self.credentials: dict[str, IssuedCredential] = {}
-        section = gateway.settings.recipients
-        self.links = ActivationLinks(gateway.store, section)
-        self.recipients = Recipients(gateway.store, token_lifetime=3600, rotation_grace=0)
-        self._admins = AdminTokens(gateway.store, token_lifetime=1000)
+        section = gateway.parts.settings.recipients
+        self.links = ActivationLinks(gateway.parts.store, section)
+        self.recipients = Recipients(gateway.parts.store, token_lifetime=3600, rotation_grace=0)
+        self._admins = AdminTokens(gateway.parts.store, token_lifetime=1000)
 
     async def reset(self, *recipients: str) -> None:
         """Share the lake as at first, issue tokens of recipients, and forget what was recorded."""

@@ -9,18 +9,12 @@ from typing import Any
 
 from support.gateways.memory_client import AUTHENTICATION
 from support.gateways.memory_gateway import KEYS, MemoryGateway
+from support.gateways.parts import gateway_parts
 
-from sluicegate._util.background_jobs import BackgroundJobs
-from sluicegate._util.lazy import Lazy
-from sluicegate.api import Principal, SharedTable
-from sluicegate.config import Settings
-from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
+from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, table_credentials
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
-from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
 from sluicegate.protocols.delta_sharing.query.async_queries import AsyncQueries
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
-from sluicegate.signing.opaque_tokens import TokenSigner
-from sluicegate.tables.snapshot import Snapshot
 
 MAX_BODY = 1_000
 
@@ -32,24 +26,8 @@ def sharing_parts(gateway: MemoryGateway, threshold: float = 5.0) -> dict[str, A
         gateway: What is served.
         threshold: Seconds until a query is pending.
     """
-    pages = TokenSigner(KEYS, 60)
-    background = BackgroundJobs()
-    access = DirectoryAccess(gateway.instances)
-    steps = Lazy(
-        lambda: QueryPipeline.build(
-            Settings(),
-            KEYS,
-            pages=pages,
-            resolver=gateway.resolver,
-            access=access,
-            instances=gateway.instances,
-            vending=gateway.vending,
-            reader=gateway.reader,
-        )
-    )
-
-    async def latest(principal: Principal, shared: SharedTable) -> Snapshot:
-        return await (await steps.get()).viewer.latest(principal, shared)
+    parts = gateway_parts(gateway)
+    steps = lazy_pipeline(parts)
 
     async def table_queries() -> TableQueries:
         return (await steps.get()).queries
@@ -58,12 +36,14 @@ def sharing_parts(gateway: MemoryGateway, threshold: float = 5.0) -> dict[str, A
         "authentication": AUTHENTICATION,
         "grants": gateway.grants,
         "resolver": gateway.resolver,
-        "access": access,
+        "access": DirectoryAccess(gateway.instances),
         "steps": steps,
-        "async_queries": AsyncQueries(table_queries, KEYS.derive("query ids"), background, threshold),
-        "credentials": TableCredentials(gateway.resolver, access, latest, gateway.vending),
-        "tokens": pages,
-        "background": background,
+        "async_queries": AsyncQueries(
+            table_queries, KEYS.derive("query ids"), parts.background, threshold
+        ),
+        "credentials": table_credentials(parts, steps),
+        "tokens": parts.page_tokens(),
+        "background": parts.background,
         "max_body": MAX_BODY,
     }
 

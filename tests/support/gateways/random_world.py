@@ -342,7 +342,7 @@ def random_world(folder: Path, seed: int, recipients: int) -> Iterator[RandomWor
         installed.install("memory", MEMORY)
         with in_process_gateway(settings) as served:
             read = read_shares_file(folder / "shares.yaml", ["main"])
-            served.run(apply_shares_file(served.gateway.store, read, prune=True, dry_run=False))
+            served.run(apply_shares_file(served.gateway.parts.store, read, prune=True, dry_run=False))
             tokens = {name: _token(served, name, random) for name in declared["recipients"]}
             yield RandomWorld(served, tokens, shares.paths, shares.assets)
 
@@ -355,7 +355,7 @@ def _token(served: InProcessGateway, name: str, random: Random) -> str | None:
         return None
     start = epoch_ms() - (2 * _DAY if state == "expired" else 0)
     service = Recipients(
-        served.gateway.store, token_lifetime=86_400, rotation_grace=3600, now=lambda: start
+        served.gateway.parts.store, token_lifetime=86_400, rotation_grace=3600, now=lambda: start
     )
     issued = served.run(service.rotate(name, kind="oauth" if "oauth" in state else "bearer"))
     keep_secret(issued.secret)

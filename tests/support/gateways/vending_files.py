@@ -86,7 +86,7 @@ class VendingGateway:
     @property
     def vendor(self) -> MemoryVendor:
         """Who vends."""
-        _, storage = self.served.gateway.instances.storage_for(self.lake)
+        _, storage = self.served.gateway.parts.instances.storage_for(self.lake)
         vendor: MemoryVendor = getattr(storage, "vendor")  # noqa: B009  (the plugin has no type here)
         return vendor
 

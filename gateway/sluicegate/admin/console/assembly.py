@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.explain.lookups import Lookups
-from sluicegate.access.grants import Grants
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.endpoint import Guard, PageGroup, starlette_routes
 from sluicegate.admin.console.inspector import Inspector
@@ -37,15 +36,11 @@ from sluicegate.admin.console.sessions.service import Sessions
 from sluicegate.admin.console.static_files import StaticFiles
 from sluicegate.admin.console.wizard.choosing import ChoosingPages
 from sluicegate.admin.console.wizard.steps import SharingSteps
-from sluicegate.config import Settings
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error
-from sluicegate.plugins import Instances
-from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
-from sluicegate.signing.keyring import KeyRing
+from sluicegate.protocols.parts import GatewayParts
 
 if TYPE_CHECKING:
     from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
@@ -53,65 +48,36 @@ if TYPE_CHECKING:
     from sluicegate.protocols.explain.who_can import WhoCan
 
 
-class ConsoleParts(Protocol):
-    """The parts of a gateway that pages show."""
-
-    @property
-    def settings(self) -> Settings:
-        """Its settings."""
-
-    @property
-    def keys(self) -> KeyRing:
-        """Its signing keys."""
-
-    @property
-    def store(self) -> Store:
-        """Its open database."""
-
-    @property
-    def grants(self) -> Grants:
-        """What recipients are granted."""
-
-    @property
-    def instances(self) -> Instances:
-        """Its catalogs and storage."""
-
-    @property
-    def resolver(self) -> Resolver:
-        """Finds shared tables."""
-
-    @property
-    def pipeline(self) -> Lazy[QueryPipeline]:
-        """Reads tables."""
-
-    def explanations(self) -> tuple[Explainer, WhoCan]:
-        """The services that explain the access of recipients."""
-
-
 class Console:
     """The routes of the console.
 
     Args:
-        gateway: The parts of the gateway.
+        parts: The parts of the gateway.
         admin: Its Admin API, whose services the pages use.
         section: The section `admin`.
         console: The section `console`.
+        pipeline: Reads tables.
+        explanations: Returns the services that explain the access of recipients.
     """
 
     def __init__(
         self,
-        gateway: ConsoleParts,
+        parts: GatewayParts,
         admin: AdminApi,
         section: AdminSettings,
         console: ConsoleSettings,
+        pipeline: Lazy[QueryPipeline],
+        explanations: Callable[[], tuple[Explainer, WhoCan]],
     ) -> None:
-        self._gateway = gateway
+        self._parts = parts
+        self._pipeline = pipeline
+        self._explanations = explanations
         self._admin = admin
         self._section = section
         self._console = console
-        self._public_url = gateway.settings.public_url
+        self._public_url = parts.settings.public_url
         self._files = StaticFiles()
-        keys = gateway.keys
+        keys = parts.keys
         addresses = Addresses(self._public_url)
         self._pages = Pages(
             addresses,
@@ -122,21 +88,21 @@ class Console:
         )
         self._guard = Guard(
             admin.authentication,
-            Sessions(gateway.store, section, console),
+            Sessions(parts.store, section, console),
             self._pages,
             self._public_url,
         )
 
     def groups(self) -> Sequence[PageGroup]:
         """The pages, grouped by what they show."""
-        settings, store = self._gateway.settings, self._gateway.store
+        settings, store = self._parts.settings, self._parts.store
         recipients = RecipientStates(self._admin.recipient_access, settings.recipients.warn_before)
-        audit = AuditPages(store, settings, self._gateway.keys)
+        audit = AuditPages(store, settings, self._parts.keys)
         inspector = self._inspector()
         return (
             OverviewPage(self._admin.contents, recipients, audit),
             SharePages(self._admin, inspector),
-            SharedTablePage(self._admin, store, inspector, *self._gateway.explanations()),
+            SharedTablePage(self._admin, store, inspector, *self._explanations()),
             RecipientsPage(recipients),
             RecipientForms(self._admin),
             RecipientAccessForms(self._admin, settings),
@@ -159,13 +125,13 @@ class Console:
         ]
 
     def _inspector(self) -> Inspector:
-        gateway = self._gateway
+        parts = self._parts
         return Inspector(
-            Lookups(gateway.store),
-            gateway.resolver,
-            AssetResolver(gateway.grants, gateway.resolver, gateway.instances),
-            gateway.pipeline,
-            gateway.settings.authentication,
+            Lookups(parts.store),
+            parts.resolver,
+            AssetResolver(parts.grants, parts.resolver, parts.instances),
+            self._pipeline,
+            parts.settings.authentication,
         )
 
     def _oidc(self) -> OidcLogin | None:
@@ -176,7 +142,7 @@ class Console:
             client,
             next(each for each in self._section.oidc if each.issuer == client.issuer),
             self._admin.authentication,
-            self._gateway.keys.derive("console logins"),
+            self._parts.keys.derive("console logins"),
             f"{self._public_url.rstrip('/')}{PREFIX}/login/callback",
         )
 

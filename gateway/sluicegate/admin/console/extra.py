@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.protocols.parts import GatewayParts
 
 if TYPE_CHECKING:
     from sluicegate.admin.assembly import AdminApi
-    from sluicegate.admin.console.assembly import Console, ConsoleParts
+    from sluicegate.admin.console.assembly import Console
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+    from sluicegate.protocols.explain.explainer import Explainer
+    from sluicegate.protocols.explain.who_can import WhoCan
 
 
-def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
+def console_routes(
+    parts: GatewayParts,
+    admin: AdminApi,
+    pipeline: Lazy[QueryPipeline],
+    explanations: Callable[[], tuple[Explainer, WhoCan]],
+) -> list[BaseRoute]:
     """The routes of the console of a gateway; none if it has no section `console`.
 
     Raises:
         ConfigurationError: The extra is not installed.
     """
-    settings = gateway.settings
+    settings = parts.settings
     if settings.admin is None or settings.console is None:
         return []
-    return load_console()(gateway, admin, settings.admin, settings.console).routes()
+    console = load_console()
+    return console(parts, admin, settings.admin, settings.console, pipeline, explanations).routes()
 
 
 def load_console() -> type[Console]:

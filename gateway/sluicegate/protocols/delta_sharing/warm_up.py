@@ -12,40 +12,21 @@ import anyio.to_thread
 from sluicegate._util.lazy import Lazy
 from sluicegate._util.memory.garbage_collection import paused_collection
 from sluicegate.access.authentication.assembly import Access
-from sluicegate.access.grants import Grants
 from sluicegate.api.errors import ConfigurationError, SluicegateError
-from sluicegate.config import Settings
-from sluicegate.database import Store
-from sluicegate.plugins import Instances
 from sluicegate.plugins.failures import failure_reason
 from sluicegate.plugins.preloading import preload
+from sluicegate.protocols.parts import GatewayParts
 
 _PACKAGE = "sluicegate.protocols.delta_sharing"
 
 
 async def warm_up(
-    settings: Settings,
-    *,
-    pipelines: Sequence[Lazy[Any]],
-    access: Access,
-    instances: Instances,
-    grants: Grants,
-    store: Store,
-    is_first: bool = True,
+    parts: GatewayParts, access: Access, pipelines: Sequence[Lazy[Any]], *, is_first: bool = True
 ) -> None:
-    """Load the pipeline and what plugins need, and execute queries of a table in memory.
+    """Load the pipelines and what plugins need, and execute queries of a table in memory.
 
-    Imports run in a thread, so that the event loop continues to serve requests.
-
-    Args:
-        settings: The gateway's settings.
-        pipelines: Execute requests about tables, for each protocol.
-        access: Its verifiers of JWTs are loaded.
-        instances: The configured instances, whose `preload` is called.
-        grants: The recipients' grants.
-        store: The database.
-        is_first: Whether the process has loaded nothing yet. What a later gateway creates is garbage
-            when that gateway closes, so the garbage collector has to see it.
+    Imports run in a thread, so that the event loop continues to serve requests. What a gateway creates
+    that is not the first of its process is garbage when it closes, so the collector has to see it.
 
     Raises:
         ConfigurationError: Something can't be loaded, or a query fails. The message names it.
@@ -56,10 +37,10 @@ async def warm_up(
                 await pipeline.get()
             await access.preload()
             rehearsal = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.rehearsal.queries")
-        await anyio.to_thread.run_sync(preload, instances)
+        await anyio.to_thread.run_sync(preload, parts.instances)
         with _failures("execute queries"):
-            await grants.preload()
-            await rehearsal.rehearse(settings, grants, store)
+            await parts.grants.preload()
+            await rehearsal.rehearse(parts)
 
 
 @contextmanager

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
-from sluicegate.access.authentication.authenticate import Authentication
-from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH
-from sluicegate.config import Settings
-from sluicegate.database import Store
-from sluicegate.plugins import Instances
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
-from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE
 from sluicegate.protocols.iceberg_rest.file_access.store_route import store_route
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints, FileService
@@ -28,104 +20,57 @@ from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
 from sluicegate.protocols.iceberg_rest.requested import Requested
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
 from sluicegate.protocols.iceberg_rest.ways import TableWays
-from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
-from sluicegate.tables.reading.reader import TableReader
-from sluicegate.vending import Vending
-
-if TYPE_CHECKING:
-    from sluicegate.tables.snapshot_index.tables import IndexedTables
+from sluicegate.protocols.parts import GatewayParts
 
 
-def lazy_files(
-    settings: Settings,
-    keys: KeyRing,
-    *,
-    instances: Instances,
-    grants: Grants,
-    resolver: Resolver,
-    reader: TableReader,
-    vending: Vending,
-    store: Store,
-    indexes: Lazy[IndexedTables] | None = None,
-) -> Lazy[FileService]:
-    """What serves tables file by file, loaded by the warm-up, or by the first request before that.
-
-    Args:
-        settings: The gateway's settings. The `sharing` section contains lifetimes.
-        keys: The gateway's keys.
-        instances: Catalogs and storage.
-        grants: Looks up recipients.
-        resolver: Opens shared tables.
-        reader: Reads tables.
-        vending: Records issued URLs.
-        store: The database.
-        indexes: Reads tables that have snapshot indexes.
-    """
+def lazy_files(parts: GatewayParts) -> Lazy[FileService]:
+    """What serves tables file by file, loaded by the warm-up, or by the first request before that."""
 
     def steps() -> FileService:
         from sluicegate.protocols.iceberg_rest.by_file.pipeline import file_by_file  # loads Arrow
 
-        return file_by_file(
-            settings,
-            keys,
-            instances=instances,
-            grants=grants,
-            resolver=resolver,
-            reader=reader,
-            vending=vending,
-            store=store,
-            indexes=indexes,
-        )
+        return file_by_file(parts)
 
     return Lazy(steps)
 
 
-def iceberg_routes(
-    settings: Settings,
-    keys: KeyRing,
-    *,
-    authentication: Authentication,
-    grants: Grants,
-    instances: Instances,
-    resolver: Resolver,
-    vending: Vending,
-    background: BackgroundJobs,
-    files: Callable[[], Awaitable[FileService]],
-) -> list[Route]:
-    """The routes of the protocol. They must come before the routes of file links.
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """The steps that decide how a table is loaded."""
 
-    Args:
-        settings: The gateway's settings. The `sharing` section contains the lifetime of page tokens.
-        keys: The gateway's keys. Page tokens have dedicated signing keys that are derived from them.
-        authentication: Identifies recipients.
-        grants: The recipients' grants.
-        instances: Catalogs and storage.
-        resolver: Finds shared tables; all protocols share its cached listings.
-        vending: Vends temporary credentials.
-        background: Looks up tables for listings.
-        files: Serves tables that are read file by file. Creating it loads Arrow.
-    """
-    max_body = settings.limits.request_body.sharing
-    offers = IcebergOffers(instances)
-    loader = TableLoader(resolver, offers, MetadataFiles(resolver, instances), vending)
-    requested = Requested(resolver)
-    ways = TableWays(resolver, offers, loader, files)
+    offers: IcebergOffers
+    loader: TableLoader
+    ways: TableWays
+
+    @classmethod
+    def of(cls, parts: GatewayParts, files: Lazy[FileService]) -> Loading:
+        """Assemble the steps."""
+        offers = IcebergOffers(parts.instances)
+        metadata = MetadataFiles(parts.resolver, parts.instances)
+        loader = TableLoader(parts.resolver, offers, metadata, parts.vending)
+        return cls(offers, loader, TableWays(parts.resolver, offers, loader, files.get))
+
+
+def iceberg_routes(parts: GatewayParts, files: Lazy[FileService]) -> list[Route]:
+    """The routes of the protocol. They must come before the routes of file links."""
+    max_body = parts.settings.limits.request_body.sharing
+    loading, requested = Loading.of(parts, files), Requested(parts.resolver)
+    ways = loading.ways
     endpoints = IcebergEndpoints(
-        authentication=authentication,
-        grants=grants,
-        resolver=resolver,
-        listed=ListedTables(resolver, offers, ways.check_files, background),
+        authentication=parts.authentication,
+        grants=parts.grants,
+        resolver=parts.resolver,
+        listed=ListedTables(parts.resolver, loading.offers, ways.check_files, parts.background),
         requested=requested,
         ways=ways,
-        loader=loader,
-        files=FileEndpoints(requested, ways, files, max_body),
-        tokens=TokenSigner(keys.derive("iceberg page tokens"), settings.sharing.page_token_lifetime),
+        loader=loading.loader,
+        files=FileEndpoints(requested, ways, files.get, max_body),
+        tokens=parts.page_tokens("iceberg page tokens"),
         max_body=max_body,
     )
 
     async def generated(request: Request) -> Response:
-        return await (await files()).fetch(request)
+        return await (await files.get()).fetch(request)
 
     link = Route(f"/content/{SPACE}/{{link}}", generated, methods=["GET", "HEAD"], name="iceberg-file")
     return [*endpoints.routes(ICEBERG_PATH), store_route(), link]

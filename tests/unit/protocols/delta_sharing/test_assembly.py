@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.routing import Route
-from support.gateways.memory_client import AUTHENTICATION, send
+from support.gateways.memory_client import send
 from support.gateways.memory_gateway import (
     KEYS,
     MemoryGateway,
@@ -19,14 +19,13 @@ from support.gateways.memory_gateway import (
 )
 from support.gateways.memory_instances import SigningStorage
 from support.gateways.memory_sharing import remaining_lifetime
+from support.gateways.parts import gateway_parts
 from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snapshot
 
-from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.config import Settings
 from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
-from sluicegate.vending.hadoop.bindings import TokenBindings
 
 SHARE = "/delta-sharing/shares/sales"
 TABLE = f"{SHARE}/schemas/eu/tables/orders"
@@ -56,27 +55,8 @@ def routes(
     if threshold is not None:  # shorter than a configuration may say
         sharing = settings.sharing.model_copy(update={"async_query_threshold": threshold})
         settings = settings.model_copy(update={"sharing": sharing})
-    pipeline = lazy_pipeline(
-        settings,
-        keys,
-        instances=gateway.instances,
-        resolver=gateway.resolver,
-        reader=gateway.reader,
-        vending=gateway.vending,
-    )
-    return sharing_routes(
-        settings,
-        keys,
-        pipeline=pipeline,
-        authentication=AUTHENTICATION,
-        grants=gateway.grants,
-        instances=gateway.instances,
-        resolver=gateway.resolver,
-        reader=gateway.reader,
-        vending=gateway.vending,
-        background=BackgroundJobs(),
-        token_bindings=TokenBindings(),
-    )
+    parts = gateway_parts(gateway, settings, keys=keys)
+    return sharing_routes(parts, lazy_pipeline(parts))
 
 
 def end_of(response: httpx.Response) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from support.gateways.memory_gateway import KEYS, MemoryGateway, memory_gateway, shared_table
 from support.gateways.memory_grants import ACME
 from support.gateways.memory_sharing import remaining_lifetime
+from support.gateways.parts import gateway_parts
 from support.tables.memory_tables import FEED, Made, MemoryFormat, change, file, snapshot
 
 from sluicegate.api import FormatType, InvalidRequest
@@ -18,17 +19,21 @@ from sluicegate.plugins.configured import ConfiguredInstances
 from sluicegate.plugins.context import NoLinks
 from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
-from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
 
 pytestmark = pytest.mark.usefixtures("same_allocators")
 TABLE = shared_table(history=True, change_feed=True)
 SETTINGS = Settings.model_validate(
-    {"sharing": {"presigned_url_ttl": "17m", "refresh_token_lifetime": "9h"}}
+    {
+        "sharing": {
+            "presigned_url_ttl": "17m",
+            "refresh_token_lifetime": "9h",
+            "page_token_lifetime": "1m",
+        }
+    }
 )
 FORM = ResponseOptions(parse(None))
 QUERY = QueryRequest(TimeTravel(), max_files=1, include_refresh_token=True)
@@ -48,16 +53,7 @@ def _noted(made: list[str], name: str) -> MemoryFormat:
 
 
 def pipeline(gateway: MemoryGateway, keys: KeyRing = KEYS) -> QueryPipeline:
-    return QueryPipeline.build(
-        SETTINGS,
-        keys,
-        pages=TokenSigner(KEYS.derive("pages"), 60),
-        resolver=gateway.resolver,
-        access=DirectoryAccess(gateway.instances),
-        instances=gateway.instances,
-        vending=gateway.vending,
-        reader=gateway.reader,
-    )
+    return QueryPipeline.build(gateway_parts(gateway, SETTINGS, keys=keys))
 
 
 async def end_of(response: SharingResponse) -> dict[str, Any]:

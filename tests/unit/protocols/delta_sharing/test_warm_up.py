@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from support.gateways.memory_gateway import memory_gateway
 from support.gateways.memory_grants import MemoryGrants
-from support.gateways.memory_instances import SigningStorage, memory_instances
+from support.gateways.parts import gateway_parts
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.config import Settings
 from sluicegate.protocols.delta_sharing.rehearsal.instances import NAME, rehearsal_instances
 from sluicegate.protocols.delta_sharing.rehearsal.queries import rehearse
 from sluicegate.protocols.delta_sharing.rehearsal.table import FOLDER, rehearsal_store
@@ -22,7 +22,7 @@ NOT_USED = cast("Any", None)
 
 @pytest.mark.usefixtures("same_allocators")
 async def test_queries_of_the_table_need_neither_grants_nor_a_database() -> None:
-    await rehearse(Settings(), MemoryGrants([]), NOT_USED)
+    await rehearse(gateway_parts(memory_gateway(), grants=MemoryGrants([])))
 
 
 async def test_the_table_is_in_the_storage_of_the_rehearsal() -> None:
@@ -39,14 +39,7 @@ async def test_a_pipeline_that_cannot_be_loaded_is_named() -> None:
         raise ModuleNotFoundError("s3cret", name="pyarrow")
 
     with pytest.raises(ConfigurationError) as refused:
-        await warm_up(
-            Settings(),
-            pipelines=[Lazy(missing)],
-            access=NOT_USED,
-            instances=memory_instances(SigningStorage()),
-            grants=MemoryGrants([]),
-            store=NOT_USED,
-        )
+        await warm_up(gateway_parts(memory_gateway()), NOT_USED, [Lazy(missing)])
     assert refused.value.for_operators == (
         "the gateway cannot load what queries need: ModuleNotFoundError for the module pyarrow"
     )

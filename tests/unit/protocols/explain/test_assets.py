@@ -8,17 +8,15 @@ import pytest
 from support.gateways.memory_assets import memory_assets, versions
 from support.gateways.memory_grants import ACME, record
 from support.gateways.memory_instances import LAKE
+from support.gateways.parts import gateway_parts
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.explain.lookups import HeldCredential, KnownRecipient, Lookups, UnknownName
 from sluicegate.api import CatalogAsset, NotFound, Share, SharedSchemaSource
-from sluicegate.config import Settings
 from sluicegate.database.reads import CredentialRecord
-from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.explain.assembly import explanations
 from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.models import AssetPath, Explanation
-from sluicegate.vending.hadoop.bindings import TokenBindings
 
 FAR = 4_000_000_000_000
 SHARE = Share("s1", "sales")
@@ -48,17 +46,7 @@ async def explain(name: str, **options: Any) -> Explanation:
     def unused() -> Any:
         raise AssertionError("assets need no table")
 
-    explainer, who_can = explanations(
-        Settings(),
-        lookups=OneRecipient(),
-        grants=parts.grants,
-        instances=parts.instances,
-        resolver=Resolver(parts.grants, parts.instances, parts.vending),
-        vending=parts.vending,
-        pipeline=Lazy(unused),
-        files=unused,
-        token_bindings=TokenBindings(),
-    )
+    explainer, who_can = explanations(gateway_parts(parts), OneRecipient(), Lazy(unused), Lazy(unused))
     path = AssetPath("sales", "eu", name)
     [reader] = (await who_can.readers(path)).readers
     found = await explainer.explain("acme", path)

@@ -12,9 +12,11 @@ import pytest
 from support.gateways.memory_gateway import catalog_table, memory_gateway, shared_table
 from support.gateways.memory_grants import ACME, record
 from support.gateways.memory_sharing import sharing_parts
+from support.gateways.parts import gateway_parts
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.access.explain.lookups import HeldCredential, KnownRecipient, Lookups, UnknownName
 from sluicegate.access.explain.sender import explain_sender
 from sluicegate.access.explain.steps import Step, refusal
@@ -29,7 +31,6 @@ from sluicegate.api import (
     SharedTable,
     Unavailable,
 )
-from sluicegate.config import Settings
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
 from sluicegate.protocols.explain.access_steps import AccessSteps
@@ -43,7 +44,6 @@ from sluicegate.protocols.explain.ways import Ways
 from sluicegate.protocols.explain.who_can import WhoCan
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate.testing.fakes import MemoryCatalog
-from sluicegate.vending.hadoop.bindings import TokenBindings
 
 NOW = 2_000
 SHARE = Share("s1", "sales", display_name="Sales")
@@ -111,19 +111,12 @@ class World:
             if self.files is not None:
                 raise self.files
 
-        async def files() -> Any:
-            return SimpleNamespace(check=check)
-
+        files: Any = SimpleNamespace(check=check)
         self.explainer, self.who_can = explanations(
-            Settings(),
-            lookups=MemoryLookups(*self.known),
-            grants=self.gateway.grants,
-            instances=self.gateway.instances,
-            resolver=self.gateway.resolver,
-            vending=self.gateway.vending,
-            pipeline=sharing_parts(self.gateway)["steps"],
-            files=files,
-            token_bindings=TokenBindings(),
+            gateway_parts(self.gateway),
+            MemoryLookups(*self.known),
+            sharing_parts(self.gateway)["steps"],
+            Lazy(lambda: files),
         )
         for each in (self.explainer, self.who_can):
             each._steps = replace(each._steps, now=lambda: NOW)

@@ -7,10 +7,11 @@ from starlette.applications import Starlette
 from support.clients.asgi import ask
 from support.gateways.iceberg_in_memory import IcebergInMemory
 from support.gateways.in_memory import by_name
+from support.gateways.parts import gateway_parts
 
-from sluicegate._util.background_jobs import BackgroundJobs
+from sluicegate._util.lazy import Lazy
 from sluicegate.config import Settings
-from sluicegate.protocols.iceberg_rest import assembly
+from sluicegate.protocols import parts
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -25,19 +26,8 @@ def catalog(keys: KeyRing = KEYS) -> Starlette:
         {"limits": {"request_body": {"sharing": 100}}, "sharing": {"page_token_lifetime": 60}}
     )
     iceberg = IcebergInMemory()
-    return Starlette(
-        routes=iceberg_routes(
-            settings,
-            keys,
-            authentication=by_name(),
-            grants=iceberg.grants,
-            instances=iceberg.made.instances,
-            resolver=iceberg.made.resolver,
-            vending=iceberg.made.vending,
-            background=BackgroundJobs(),
-            files=iceberg.files.get,
-        )
-    )
+    made = gateway_parts(iceberg.made, settings, keys=keys, authentication=by_name())
+    return Starlette(routes=iceberg_routes(made, Lazy(lambda: iceberg.files)))
 
 
 async def token(app: Starlette) -> str:
@@ -83,6 +73,6 @@ async def test_page_tokens_expire_as_configured(monkeypatch: pytest.MonkeyPatch)
             lifetimes.append(lifetime)
             super().__init__(keys, lifetime)
 
-    monkeypatch.setattr(assembly, "TokenSigner", Signer)
+    monkeypatch.setattr(parts, "TokenSigner", Signer)
     catalog()
     assert lifetimes == [60]

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from secrets import token_bytes
 
 import orjson
 
 from sluicegate._util.memory.heap import trim_heap
-from sluicegate.access.grants import Grants
 from sluicegate.api import Event, Principal, SharedTable
-from sluicegate.config import Settings
-from sluicegate.database import Store
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing import capabilities
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
-from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
 from sluicegate.protocols.delta_sharing.rehearsal.instances import NAME, rehearsal_instances
 from sluicegate.protocols.delta_sharing.rehearsal.table import CHECKPOINT, rehearsal_store
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
+from sluicegate.protocols.parts import GatewayParts
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry import silence
@@ -46,35 +43,29 @@ _BODIES: tuple[Mapping[str, object], ...] = (
 _FORMATS = ("parquet", "delta")
 
 
-async def rehearse(settings: Settings, grants: Grants, store: Store) -> None:
-    """Execute queries as recipients send them. Nothing is recorded, kept, or sent over a network.
-
-    Args:
-        settings: The gateway's settings.
-        grants: The recipients' grants, which these queries do not read.
-        store: The database, which these queries do not use.
-    """
-    keys = KeyRing((token_bytes(32),))  # no token of these queries is ever valid
+async def rehearse(parts: GatewayParts) -> None:
+    """Execute queries as recipients send them. Nothing is recorded, kept, or sent over a network."""
+    settings, grants = parts.settings, parts.grants
     instances = rehearsal_instances(rehearsal_store(), DeltaFormat())
-    ledger = Ledger(store, retention=0)  # what it notes is never written
     vending = Vending(
         Vendors(instances),
         grants,
-        ledger,
+        Ledger(parts.store, retention=0),  # what it notes is never written
         _ignore,
         lifetime=settings.vending.lifetime,
         assumed_lifetime=settings.vending.assumed_lifetime,
     )
     reader = TableReader(instances.formats, _CACHE_BYTES)
     pipeline = QueryPipeline.build(
-        settings,
-        keys,
-        pages=TokenSigner(keys.derive(NAME), settings.sharing.page_token_lifetime),
-        resolver=Resolver(grants, instances, vending),
-        access=DirectoryAccess(instances),
-        instances=instances,
-        vending=vending,
-        reader=reader,
+        replace(
+            parts,
+            keys=KeyRing((token_bytes(32),)),  # no token of these queries is ever valid
+            instances=instances,
+            reader=reader,
+            vending=vending,
+            resolver=Resolver(grants, instances, vending),
+            indexes=None,
+        )
     )
     try:
         with silence():

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sluicegate._util.lazy import Lazy
-from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH
-from sluicegate.config import Settings
-from sluicegate.database import Store
-from sluicegate.plugins import Instances
-from sluicegate.protocols.common.resolver import OpenTable, Resolver
+from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.derived_files.links import DerivedLinks
 from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
 from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames
@@ -39,57 +32,30 @@ from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import ViewPaths
+from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.presigning.signer import Signer
-from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
-from sluicegate.tables.reading.reader import TableReader
-from sluicegate.vending import Vending
-
-if TYPE_CHECKING:
-    from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 
-def file_by_file(
-    settings: Settings,
-    keys: KeyRing,
-    *,
-    instances: Instances,
-    grants: Grants,
-    resolver: Resolver,
-    reader: TableReader,
-    vending: Vending,
-    store: Store,
-    indexes: Lazy[IndexedTables] | None = None,
-) -> FileByFile:
-    """Assemble the steps.
-
-    Args:
-        settings: The gateway's settings. The `sharing` section contains lifetimes.
-        keys: The gateway's keys, from which those of paths, links and tokens are derived.
-        instances: Catalogs and storage.
-        grants: Looks up recipients.
-        resolver: Opens shared tables.
-        reader: Reads tables.
-        vending: Records issued URLs.
-        store: The database, which keeps field ids.
-        indexes: Reads tables that have snapshot indexes.
-    """
+def file_by_file(parts: GatewayParts) -> FileByFile:
+    """Assemble the steps."""
+    settings, keys, instances, reader = parts.settings, parts.keys, parts.instances, parts.reader
+    resolver = parts.resolver
     sharing, public_url = settings.sharing, settings.public_url
     lifetime = sharing.presigned_url_ttl
     endpoint = store_endpoint(public_url)
     paths = FilePaths(keys, sharing.refresh_token_lifetime)
-    signer = Signer(instances, vending, DerivedLinks(keys, public_url), lifetime)
+    signer = Signer(instances, parts.vending, DerivedLinks(keys, public_url), lifetime)
     links = GeneratedLinks(keys, public_url, lifetime)
-    tokens = PlanTokens(TokenSigner(keys.derive("iceberg plans"), sharing.page_token_lifetime))
+    tokens = PlanTokens(parts.page_tokens("iceberg plans"))
 
     def paths_of(table: OpenTable, version: int, issued_at: int | None) -> ViewPaths:
         return paths.of_view(table.principal, table.shared, table.source, version, issued_at)
 
-    shapes = Shapes(store)
+    shapes = Shapes(parts.store)
     versions = ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots)
     metadata = MetadataFile(versions, FileNames(instances))
     viewer = IcebergViewer(
-        resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=indexes
+        resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=parts.indexes
     )
     positions = PositionFiles()
     puffin = ByFormatVersion(PuffinVectors(), positions)  # which all clients can read
@@ -100,7 +66,7 @@ def file_by_file(
     vectors = VectorFiles(VectorSources(instances, reader))
     generator = Generator(metadata, ManifestFiles(puffin), vectors)
     generated = GeneratedFileEndpoint(
-        keys, grants, resolver, viewer.issued, GeneratedFiles(generator.generate)
+        keys, parts.grants, resolver, viewer.issued, GeneratedFiles(generator.generate)
     )
     return FileByFile(
         resolver=resolver,

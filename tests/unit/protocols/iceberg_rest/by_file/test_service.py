@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import orjson
 import pytest
 from support.gateways.memory_gateway import (
-    KEYS,
     PUBLIC_URL,
     MemoryGateway,
     memory_gateway,
     shared_table,
 )
 from support.gateways.memory_grants import ACME
+from support.gateways.parts import gateway_parts
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.iceberg_views import iceberg_shape
 from support.tables.memory_tables import MemoryFormat, file, snapshot
@@ -58,16 +58,8 @@ def gateway() -> MemoryGateway:
 @pytest.fixture
 def service(gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch) -> FileByFile:
     monkeypatch.setattr(pipeline, "Shapes", KnownShapes)
-    return pipeline.file_by_file(
-        Settings.model_validate({"public_url": PUBLIC_URL}),
-        KEYS,
-        instances=gateway.instances,
-        grants=gateway.grants,
-        resolver=gateway.resolver,
-        reader=gateway.reader,
-        vending=gateway.vending,
-        store=cast("Store", None),
-    )
+    settings = Settings.model_validate({"public_url": PUBLIC_URL})
+    return pipeline.file_by_file(gateway_parts(gateway, settings))
 
 
 async def loaded(
