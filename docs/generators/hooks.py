@@ -29,6 +29,8 @@ BASES = (
     api.LinkSigner,
     api.GatewayServices,
     api.VisibleTables,
+    api.PluginDatabase,
+    api.CommandServices,
     api.PluginTelemetry,
     api.AuthenticationRequest,
     api.ClientCertificate,

@@ -32,6 +32,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("PluginConfig", "CatalogConfig", "StorageConfig", "OAuth2Client"),
         *("Duration", "RotatableSecret", "canonical_endpoint_url", "current_secret"),
     ),
+    "Tables and pages of plugins": (
+        *("Migration", "ConsolePage", "ConsoleRequest"),
+        *("ConsoleText", "ConsoleFacts", "ConsoleTable", "ConsoleBlock"),
+    ),
     "Errors": (
         *("SluicegateError", "NotFound", "Unavailable", "StorageError", "InvalidRequest"),
         *("UnsupportedOperation", "PermissionDenied", "Unauthenticated", "TableUnreadable"),

@@ -20,11 +20,11 @@ from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.api import FormatType, TableFormat
-from sluicegate.audit.actions import Operations
+from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
-from sluicegate.database import Store
+from sluicegate.database import PluginConnections, Store
 from sluicegate.http.application import Application
 from sluicegate.http.client_certificates.authentication import ClientCertificates
 from sluicegate.http.compression.middleware import Compression
@@ -119,6 +119,7 @@ class Gateway:
         stack.push_async_callback(instances.aclose)
         store = await Store.open(settings.database.get_secret_value())
         stack.push_async_callback(store.aclose)
+        await store.migrate_plugins(registry.migrations())
         audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
         limits = settings.limits.table.limits
         reader = TableReader(instances.formats, settings.cache.snapshots, limits)
@@ -189,7 +190,15 @@ class Gateway:
     @cached_property
     def operations(self) -> Lazy[Operations]:
         """The operations of all documents, which the audit log names."""
-        return lazy_operations(None if self.admin is None else self.admin.operation_ids)
+        of_plugins = {
+            operation_key(*route.split(" ", 1)): name
+            for route, name in self.registry.operations().items()
+        }
+
+        def more() -> Operations:
+            return {**of_plugins, **({} if self.admin is None else self.admin.operation_ids())}
+
+        return lazy_operations(more)
 
     async def warm_up(self, *, is_first: bool = True) -> None:
         """Load what the first query needs. Then, the gateway is ready.
@@ -265,7 +274,8 @@ class Gateway:
             return []
         from sluicegate.admin.console.extra import console_routes
 
-        return console_routes(self.parts, self.admin, self.pipeline, self.explanations)
+        pages = self.registry.console_pages(self.services.__getitem__)
+        return console_routes(self.parts, self.admin, self.pipeline, self.explanations, pages)
 
 
 def _delta_format(commits_bytes: int) -> TableFormat:
@@ -286,6 +296,7 @@ def _plugin_services(
             parts.authentication,
             tables,
             lambda event, sender: registry.notify(event, but=sender),
+            PluginConnections(parts.store),
         )
         for plugin in registry.plugins
     }

@@ -6,6 +6,7 @@ import inspect
 import logging
 import re
 import textwrap
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,11 +14,15 @@ import click
 import httpx
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text
 from starlette.applications import Starlette
 from support.process.installed import Site
+from support.servers.migrated import new_sqlite
 
 from sluicegate.api import (
     ClientCertificate,
+    ConsoleFacts,
+    ConsoleRequest,
     DelegatedTask,
     Event,
     NotFound,
@@ -27,6 +32,7 @@ from sluicegate.api import (
     TableIdentity,
     TemporaryCredentials,
 )
+from sluicegate.database import Store
 from sluicegate.plugins import Registry, hookspecs
 from sluicegate.testing.fakes import FakeContext, FakeLinks, authentication_request
 
@@ -166,8 +172,33 @@ async def test_routes(registry: Registry) -> None:
 @of("register_commands")
 def test_a_command(registry: Registry) -> None:
     group = click.Group()
-    registry.commands(group)
+    services: Any = None
+    registry.commands(group, lambda _: services)
     assert CliRunner().invoke(group, ["acme"]).output == "hello\n"
+
+
+@of("register_operations")
+def test_operations(registry: Registry) -> None:
+    assert registry.operations() == {"GET /acme/shares/{share}": "acme.getShare"}
+
+
+@of("register_migrations")
+async def test_a_migration(registry: Registry, tmp_path: Path) -> None:
+    store = await Store.open(new_sqlite(tmp_path / "acme.db"))
+    try:
+        await store.migrate_plugins(registry.migrations())
+        async with store.read() as connection:
+            assert not (await connection.execute(text("SELECT share, text FROM acme_notes"))).all()
+    finally:
+        await store.aclose()
+
+
+@of("register_console_pages")
+async def test_a_page(registry: Registry) -> None:
+    services: Any = SimpleNamespace(public_url="https://share.example")
+    [page] = registry.console_pages(lambda _: services)["acme"]
+    [facts] = await page.show(ConsoleRequest("ada", "viewer", {}))
+    assert facts == ConsoleFacts({"Address of the gateway": "https://share.example"})
 
 
 @of("wrap_app")

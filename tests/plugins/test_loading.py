@@ -14,8 +14,9 @@ from support.process.installed import CATALOG, STORAGE, Site
 
 from sluicegate.api import ConfigurationError, Event
 from sluicegate.config import Settings
+from sluicegate.config.plugin_sections import PLUGIN_GROUP
 from sluicegate.plugins import Registry, installed_plugins
-from sluicegate.plugins.loading.installed import GROUP, OWN_PLUGINS, find_plugin
+from sluicegate.plugins.loading.installed import OWN_PLUGINS, find_plugin
 
 EVENT = Event("query", 1)
 HEAD = "from sluicegate.api import *\nfrom sluicegate.api import hookimpl\n"
@@ -70,7 +71,7 @@ def test_own_plugins_are_those_of_the_repository() -> None:
         for folder in ("plugins", "catalog_adapters")
         for path in (ROOT / folder).glob("*/pyproject.toml")
     }
-    assert found == {f"{GROUP}-{name}": folder for name, folder in OWN_PLUGINS.items()}
+    assert found == {f"{PLUGIN_GROUP}-{name}": folder for name, folder in OWN_PLUGINS.items()}
 
 
 def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:
@@ -287,7 +288,8 @@ def test_plugins_add_commands(site: Site) -> None:
         "    cli.add_command(click.Command('extra'))\n",
     )
     group = click.Group()
-    Registry.load(["extra"]).commands(group)
+    services: Any = None
+    Registry.load(["extra"]).commands(group, lambda _: services)
     assert list(group.commands) == ["extra"]
 
 

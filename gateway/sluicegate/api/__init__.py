@@ -81,6 +81,21 @@ if TYPE_CHECKING:
         Unavailable,
         UnsupportedOperation,
     )
+    from sluicegate.api.gateway.console import (
+        ConsoleBlock,
+        ConsoleFacts,
+        ConsolePage,
+        ConsoleRequest,
+        ConsoleTable,
+        ConsoleText,
+    )
+    from sluicegate.api.gateway.plugin_data import Migration, PluginDatabase
+    from sluicegate.api.gateway.services import (
+        CommandServices,
+        GatewayServices,
+        PluginTelemetry,
+        VisibleTables,
+    )
     from sluicegate.api.hadoop_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
     from sluicegate.api.models import (
         AccessMode,
@@ -101,7 +116,6 @@ if TYPE_CHECKING:
         TablePage,
     )
     from sluicegate.api.principals import Principal
-    from sluicegate.api.services import GatewayServices, PluginTelemetry, VisibleTables
     from sluicegate.api.storage import PathSigner, SignedPaths, Storage
     from sluicegate.api.table_formats import TableFormat
     from sluicegate.api.types import (
@@ -142,7 +156,14 @@ __all__ = [
     "CatalogTable",
     "CatalogType",
     "ClientCertificate",
+    "CommandServices",
     "ConfigurationError",
+    "ConsoleBlock",
+    "ConsoleFacts",
+    "ConsolePage",
+    "ConsoleRequest",
+    "ConsoleTable",
+    "ConsoleText",
     "CredentialVendor",
     "DelegatedTask",
     "Duration",
@@ -161,6 +182,7 @@ __all__ = [
     "ListedAsset",
     "ListedTable",
     "MarshalledCredentials",
+    "Migration",
     "ModelVersion",
     "NoResponse",
     "NotFound",
@@ -175,6 +197,7 @@ __all__ = [
     "PermissionDenied",
     "PluginConfig",
     "PluginContext",
+    "PluginDatabase",
     "PluginTelemetry",
     "Policy",
     "PolicyAction",
@@ -276,6 +299,9 @@ _NAMES: Final = {
     "sluicegate.api.clients.redaction": "without_queries",
     "sluicegate.api.clients.url_labels": "LABEL_PARAMETER labelled_entry url_label",
     "sluicegate.api.config": "CatalogConfig PluginConfig StorageConfig",
+    "sluicegate.api.gateway.console": (
+        "ConsoleBlock ConsoleFacts ConsolePage ConsoleRequest ConsoleTable ConsoleText"
+    ),
     "sluicegate.api.context": "ExecutorContext LinkSigner PluginContext",
     "sluicegate.api.delegation.issued": "IssuedAccess",
     "sluicegate.api.delegation.realm_grants": "RealmGrant comparable_location",
@@ -295,8 +321,9 @@ _NAMES: Final = {
         "PolicyAction Presigned Schema Share SharedCatalogSource SharedKind SharedSchemaSource "
         "SharedTable TablePage"
     ),
+    "sluicegate.api.gateway.plugin_data": "Migration PluginDatabase",
     "sluicegate.api.principals": "Principal",
-    "sluicegate.api.services": "GatewayServices PluginTelemetry VisibleTables",
+    "sluicegate.api.gateway.services": "CommandServices GatewayServices PluginTelemetry VisibleTables",
     "sluicegate.api.storage": "PathSigner SignedPaths Storage",
     "sluicegate.api.table_formats": "TableFormat",
     "sluicegate.api.types": (

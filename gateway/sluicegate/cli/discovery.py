@@ -162,10 +162,12 @@ class CommandGroup(click.Group):
         names = [section.type for section in settings.plugins]
         if not names:
             return
+        from sluicegate.cli.database import PluginCommands
         from sluicegate.plugins import Registry
 
         own = dict(self.commands)
-        Registry.load(names).commands(self)
+        registry = Registry.load(names)
+        registry.commands(self, lambda name: PluginCommands(name, settings, registry))
         # A plugin can add commands, but never replace a built-in one.
         self.commands.update(own)
 

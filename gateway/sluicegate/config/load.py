@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.deprecated_keys import with_current_keys
+from sluicegate.config.plugin_sections import with_plugin_sections
 from sluicegate.config.references import resolve_references
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.settings import Settings
@@ -21,7 +22,7 @@ def load_settings(path: Path) -> Settings:
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
     """
-    document, warnings = with_current_keys(read_document(path))
+    document, warnings = with_current_keys(with_plugin_sections(read_document(path)))
     source = replace(resolve_references(document), warnings=warnings)
     settings = validate(Settings, source.document)
     exposed = exposed_secrets(settings, source)

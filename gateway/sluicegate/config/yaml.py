@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,12 +53,16 @@ class Document:
         path: The file.
         data: Plain dictionaries, lists and scalars; an empty file is an empty dictionary.
         root: Location of this section in the file; empty for the entire file.
+        written: The keys that the file contains in place of those of `data`, for sections that moved.
+        names: Further keys that the file can contain, for hints.
     """
 
     path: Path
     data: Any = field(repr=False)
     marks: Mapping[tuple[str, ...], Mark] = field(repr=False)
     root: Location = ()
+    written: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
         """Line and column, from 1, of a value or its key, or of the nearest enclosing value."""
@@ -75,7 +79,14 @@ class Document:
         data = self.data
         for part in location:
             data = data[part]
-        return Document(self.path, data, self.marks, (*self.root, *location))
+        return replace(self, data=data, root=(*self.root, *location))
+
+    def as_written(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys of a location as the file contains them."""
+        for moved, written in self.written.items():
+            if names[: len(moved)] == moved:
+                return (*written, *names[len(moved) :])
+        return names
 
     def path_to(self, location: Sequence[str | int]) -> tuple[str, ...]:
         """The part of a location that exists in the file, without union tags that pydantic adds."""
@@ -235,15 +246,17 @@ def _line(document: Document, model: type[BaseModel], problem: ErrorDetails) -> 
     names = document.path_to(location)
     if problem["type"] == "extra_forbidden" and names[-1:] == (str(location[-1]),):
         names = names[:-1]
-    where = f"{'.'.join(names)}: " if names else ""
-    return document.problem(location, where + _message(model, problem), key=_is_about_key(problem))
+    where = f"{'.'.join(document.as_written(names))}: " if names else ""
+    is_at_top = len(location) == 1 and not document.root
+    message = _message(model, problem, document.names if is_at_top else ())
+    return document.problem(location, where + message, key=_is_about_key(problem))
 
 
-def _message(model: type[BaseModel], problem: ErrorDetails) -> str:
+def _message(model: type[BaseModel], problem: ErrorDetails, more: Sequence[str]) -> str:
     kind, location = problem["type"], problem["loc"]
     if kind == "extra_forbidden":
-        unknown = str(location[-1])
-        return f"unknown key '{unknown}'" + nearest(unknown, known_keys(model, location[:-1]))
+        unknown, known = str(location[-1]), known_keys(model, location[:-1])
+        return f"unknown key '{unknown}'" + nearest(unknown, sorted({*known, *more}))
     if kind == "missing":
         return f"'{location[-1]}' is missing"
     text = _EXPECTED.get(kind) or problem["msg"].removeprefix("Value error, ")

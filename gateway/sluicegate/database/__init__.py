@@ -1,6 +1,6 @@
 """The database of shares, recipients, and grants: SQLite by default, or PostgreSQL by URL."""
 
-from sluicegate.database.engine import Store
+from sluicegate.database.engine import PluginConnections, Store
 from sluicegate.database.refusals import StatementRefused
 
-__all__ = ["StatementRefused", "Store"]
+__all__ = ["PluginConnections", "StatementRefused", "Store"]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from sqlalchemy.exc import SQLAlchemyError
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
+from sluicegate.api.gateway.plugin_data import Migration
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.connect import create_engine, read_beside_writes, reason
 from sluicegate.database.locks import while_locked
 from sluicegate.database.loop_timeout import loop_timeout
-from sluicegate.database.migrate import ensure_schema
+from sluicegate.database.migrate import ensure_schema, migrate_plugins
 from sluicegate.database.private_files import create_private, keep_private
 from sluicegate.database.refusals import StatementRefused, is_refusal
 from sluicegate.database.statements.revisions import (
@@ -83,6 +85,21 @@ class Store:
     async def _make_ready(self) -> None:
         await read_beside_writes(self._engine)
         await ensure_schema(self._reader, self._writer)
+
+    async def migrate_plugins(self, migrations: Mapping[str, Sequence[Migration]]) -> None:
+        """Make the pending migrations of plugins, by the plugins' names.
+
+        Raises:
+            ConfigurationError: One failed, or the database has migrations that a plugin lacks.
+        """
+        if not migrations:
+            return
+        try:
+            await while_locked(partial(migrate_plugins, self._reader, self._writer, migrations))
+        except (SQLAlchemyError, OSError) as error:
+            raise ConfigurationError(
+                f"the database {self.database.shown} cannot be used: {reason(error)}"
+            ) from None
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -180,6 +197,14 @@ class Store:
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=self._engine.dialect.name == "sqlite"):
             yield
+
+
+class PluginConnections:
+    """The `api.PluginDatabase` of a store. No cached read depends on the tables of plugins."""
+
+    def __init__(self, store: Store) -> None:
+        self.read = store.read
+        self.write = store.append
 
 
 @contextmanager

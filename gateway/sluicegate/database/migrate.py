@@ -1,19 +1,25 @@
-"""Migrates the database schema, also if several gateways start at the same time."""
+"""Migrates the schema and the tables of plugins, also if several gateways start at the same time."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, select, text
 
+from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.api.gateway.plugin_data import Migration
 from sluicegate.database.async_engine import AsyncEngine
+from sluicegate.database.tables import plugin_migrations
 
 # The newest migration. With this name, a start on a current schema doesn't have to import Alembic.
-HEAD = "0023"
+HEAD = "0024"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _POSTGRESQL_LOCK = 0x51_1CE6_A7E
+_UNSAFE = re.compile(r"[^a-z0-9_]")
 # SQLAlchemy's inspector would keep the dialect of each engine, with all of its types, after the engine
 # is closed. Each reload of the configuration opens one.
 _HAS_VERSION = {
@@ -62,3 +68,88 @@ def _upgrade(connection: Connection) -> None:
             f"its schema ({current}) is newer than this version supports ({HEAD}); upgrade sluicegate"
         )
     command.upgrade(config, "head")
+
+
+async def migrate_plugins(
+    reader: AsyncEngine, writer: AsyncEngine, migrations: Mapping[str, Sequence[Migration]]
+) -> None:
+    """Make the pending migrations of plugins, given by the plugins' names.
+
+    Raises:
+        ConfigurationError: A migration failed, made a table under another name than the plugin's, or
+            the database has migrations that this version of the plugin lacks.
+    """
+    for plugin, known in migrations.items():
+        async with reader.begin() as connection:
+            if not await connection.run_sync(_pending, plugin, known):
+                continue
+        async with writer.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                await connection.execute(text(f"SELECT pg_advisory_xact_lock({_POSTGRESQL_LOCK})"))
+            await connection.run_sync(_upgrade_plugin, plugin, known)
+
+
+def _pending(connection: Connection, plugin: str, known: Sequence[Migration]) -> Sequence[Migration]:
+    query = select(plugin_migrations.c.migration).where(plugin_migrations.c.plugin == plugin)
+    made = set(connection.execute(query).scalars())
+    unknown = made - {migration.name for migration in known}
+    if unknown:
+        raise ConfigurationError(
+            f"the tables of the plugin '{plugin}' have the migration '{max(unknown)}', which this "
+            "version of the plugin lacks; upgrade the plugin"
+        )
+    pending = [migration for migration in known if migration.name not in made]
+    if len(pending) != len(known) - len(made) or pending != list(known[len(made) :]):
+        raise ConfigurationError(
+            f"the plugin '{plugin}' has the new migration '{pending[0].name}' before older ones; "
+            "migrations are added at the end"
+        )
+    return pending
+
+
+def _upgrade_plugin(connection: Connection, plugin: str, known: Sequence[Migration]) -> None:
+    # Alembic is slow to import, and needed only once for each new version of a plugin.
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+
+    operations = Operations(MigrationContext.configure(connection))
+    before = _tables(connection)
+    for migration in _pending(connection, plugin, known):
+        try:
+            migration.upgrade(operations)
+        except Exception as error:
+            why = str(getattr(error, "orig", error)).partition("\n")[0]
+            raise ConfigurationError(
+                f"the migration '{migration.name}' of the plugin '{plugin}' failed: "
+                f"{type(error).__name__}: {why}"
+            ) from error
+        connection.execute(
+            insert(plugin_migrations).values(
+                plugin=plugin, migration=migration.name, migrated_at=epoch_ms()
+            )
+        )
+    _check_names(plugin, before, _tables(connection))
+
+
+def _check_names(plugin: str, before: frozenset[str], after: frozenset[str]) -> None:
+    prefix = _UNSAFE.sub("_", plugin.lower()) + "_"
+    foreign = sorted(name for name in after - before if not name.startswith(prefix))
+    if foreign:
+        raise ConfigurationError(
+            f"a migration of the plugin '{plugin}' creates the table '{foreign[0]}'; the names of its "
+            f"tables begin with '{prefix}'"
+        )
+    foreign = sorted(name for name in before - after if not name.startswith(prefix))
+    if foreign:
+        raise ConfigurationError(
+            f"a migration of the plugin '{plugin}' removes the table '{foreign[0]}', which is not the "
+            "plugin's"
+        )
+
+
+def _tables(connection: Connection) -> frozenset[str]:
+    if connection.dialect.name == "sqlite":
+        found = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    else:
+        found = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    return frozenset(connection.execute(text(found)).scalars())

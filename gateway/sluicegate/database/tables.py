@@ -311,3 +311,12 @@ audit_index = Table(
     Column("seal", LargeBinary, nullable=False),
 )
 """Which names and ids the records of some blocks in sequence contain, as sorted hashes."""
+
+plugin_migrations = Table(
+    "plugin_migrations",
+    metadata,
+    Column("plugin", Text, primary_key=True),
+    Column("migration", Text, primary_key=True),
+    Column("migrated_at", BigInteger, nullable=False),
+)
+"""The migrations of plugins' tables that were made."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sluicegate.api import (
     AuthenticatorType,
     CatalogType,
+    CommandServices,
+    ConsolePage,
     Event,
     FormatType,
     GatewayServices,
+    Migration,
     PluginConfig,
     PolicyType,
     StorageType,
@@ -34,11 +38,14 @@ if TYPE_CHECKING:
 _BEHAVIOURS = {
     "sluicegate_register_routes": "routes",
     "sluicegate_register_commands": "commands",
+    "sluicegate_register_migrations": "tables",
+    "sluicegate_register_console_pages": "pages of the console",
     "sluicegate_wrap_app": "a wrapper of the application",
     LIFESPAN_HOOK: "a lifespan",
     "sluicegate_on_event": "a listener to events",
 }
 
+_PAGE = re.compile(r"[a-z0-9-]+")
 # Some listeners complete only when their plugin's lifespan ends.
 _EVENTS_SECONDS = 5.0
 
@@ -125,9 +132,32 @@ class Registry:
                 found.append(route)
         return found
 
-    def commands(self, cli: click.Group) -> None:
+    def operations(self) -> Mapping[str, str]:
+        """The operations of plugins' routes, by method and path."""
+        return self._types.operations
+
+    def migrations(self) -> Mapping[str, Sequence[Migration]]:
+        """The migrations of plugins that have tables, by the plugin's name."""
+        return self._types.migrations
+
+    def console_pages(self, services: ServicesOf) -> Mapping[str, Sequence[ConsolePage]]:
+        """The pages that plugins add to the console, by the plugin's name."""
+        hook = "sluicegate_register_console_pages"
+        found: dict[str, Sequence[ConsolePage]] = {}
+        for plugin in self._implementing(hook):
+            pages = self._host.ask_each(plugin, hook, services=services(plugin.name))
+            for page in pages:
+                if not isinstance(page, ConsolePage):
+                    raise wrong_result(plugin, hook, page, "pages")
+            _check_paths(plugin, hook, pages)
+            found[plugin.name] = pages
+        return found
+
+    def commands(self, cli: click.Group, services: Callable[[str], CommandServices]) -> None:
         """Add the commands of plugins."""
-        self._ask_all("sluicegate_register_commands", cli=cli)
+        for plugin in self.plugins:
+            hook = "sluicegate_register_commands"
+            self._host.ask(plugin, hook, cli=cli, services=services(plugin.name))
 
     def wrap_app(self, app: ASGIApp, services: ServicesOf) -> ASGIApp:
         """The application inside the plugins' wrappers; the first enabled plugin's is the innermost."""
@@ -180,10 +210,16 @@ class Registry:
     def _implementing(self, hook: str) -> list[InstalledPlugin]:
         return [plugin for plugin in self.plugins if self._host.implements(plugin, hook)]
 
-    def _ask_all(self, hook: str, **arguments: Any) -> list[Any]:
-        return [
-            answer for plugin in self.plugins for answer in self._host.ask(plugin, hook, **arguments)
-        ]
+
+def _check_paths(plugin: InstalledPlugin, hook: str, pages: Sequence[ConsolePage]) -> None:
+    paths = [page.path for page in pages]
+    for path in paths:
+        if path and not _PAGE.fullmatch(path):
+            raise ConfigurationError(
+                f"plugin {plugin}: {hook}: the path '{path}' must be spelled with a-z, 0-9 and '-'"
+            )
+        if paths.count(path) > 1:
+            raise ConfigurationError(f"plugin {plugin}: {hook}: two pages have the path '{path}'")
 
 
 def _find_enabled(settings: Settings, installed: Sequence[InstalledPlugin]) -> list[InstalledPlugin]:

@@ -16,9 +16,12 @@ import pluggy
 from sluicegate.api import (
     AuthenticatorType,
     CatalogType,
+    CommandServices,
+    ConsolePage,
     Event,
     FormatType,
     GatewayServices,
+    Migration,
     PluginConfig,
     PolicyType,
     StorageType,
@@ -38,9 +41,11 @@ hookspec = pluggy.HookspecMarker("sluicegate")
 
 @hookspec
 def sluicegate_register_settings() -> type[PluginConfig]:  # type: ignore[empty-body]
-    """Return the model of the plugin's own settings, next to `type` in an entry of `plugins:`.
+    """Return the model of the plugin's own settings.
 
-    Routes, wrappers and lifespans get them from `services.settings`.
+    They are a section of `gateway.yaml` with the plugin's name, which also enables the plugin, or stand
+    next to `type` in an entry of `plugins:`. Routes, wrappers, lifespans, pages and commands get them
+    from `services.settings`.
 
     Called:
         Once, when the plugins are loaded: by the gateway, the delegation service, its workers, and
@@ -304,13 +309,82 @@ def sluicegate_register_routes(services: GatewayServices) -> Sequence[BaseRoute]
 
 
 @hookspec
-def sluicegate_register_commands(cli: click.Group) -> None:
+def sluicegate_register_operations() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return the operations of the plugin's routes, under which the audit log records their requests.
+
+    A key is a method and the path of a route, a value the plugin's name, a period, and a name. Requests
+    of other routes are recorded by their method and path.
+
+    Called:
+        Once, when the plugins are loaded: by the gateway, the delegation service, its workers, and
+        commands that read the configuration.
+
+    Example:
+        from sluicegate.api import hookimpl
+
+        @hookimpl
+        def sluicegate_register_operations():
+            return {"GET /acme/shares/{share}": "acme.getShare"}
+    """
+
+
+@hookspec
+def sluicegate_register_migrations() -> Sequence[Migration]:  # type: ignore[empty-body]
+    """Return the migrations of the plugin's tables in the gateway's database, oldest first.
+
+    Later versions of the plugin add migrations at the end, and change none. A version of the plugin
+    that lacks a migration of the database is refused.
+
+    Called:
+        Once, when the plugins are loaded: by the gateway, the delegation service, its workers, and
+        commands that read the configuration. `sluicegate serve`, `sluicegate database migrate` and the
+        plugin's own commands make the pending ones.
+
+    Example:
+        import sqlalchemy as sa
+        from sluicegate.api import Migration, hookimpl
+
+        def notes(op):
+            op.create_table(
+                "acme_notes",
+                sa.Column("share", sa.Text, primary_key=True),
+                sa.Column("text", sa.Text, nullable=False),
+            )
+
+        @hookimpl
+        def sluicegate_register_migrations():
+            return [Migration("0001", notes)]
+    """
+
+
+@hookspec
+def sluicegate_register_console_pages(services: GatewayServices) -> Sequence[ConsolePage]:  # type: ignore[empty-body]
+    """Return pages of the console, which administrators of all shares can open.
+
+    Called:
+        Once, when a gateway with a console starts, after the lifespans were entered.
+
+    Example:
+        from sluicegate.api import ConsoleFacts, ConsolePage, hookimpl
+
+        @hookimpl
+        def sluicegate_register_console_pages(services):
+            async def show(request):
+                return [ConsoleFacts({"Address of the gateway": services.public_url})]
+
+            return [ConsolePage("", "Acme", show)]
+    """
+
+
+@hookspec
+def sluicegate_register_commands(cli: click.Group, services: CommandServices) -> None:
     """Add commands to the `sluicegate` command.
 
     Called:
-        When a command is run that is not built in. Only plugins under `plugins:` are called. To list a
-        command in `sluicegate --help` and in completions, where nothing is called, declare its name as
-        an entry point: in the group `sluicegate.commands`, with the plugin's module as the value.
+        When a command is run that is not built in. Only plugins under `plugins:`, and those with a
+        section of their name, are called. To list a command in `sluicegate --help` and in completions,
+        where nothing is called, declare its name as an entry point: in the group
+        `sluicegate.commands`, with the plugin's module as the value.
 
     Example:
         import click

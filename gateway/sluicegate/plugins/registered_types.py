@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -12,6 +12,7 @@ from sluicegate.api import (
     CatalogConfig,
     CatalogType,
     FormatType,
+    Migration,
     PluginConfig,
     PolicyType,
     StorageConfig,
@@ -30,6 +31,8 @@ BUILT_IN_CAPABILITIES = frozenset(
 )
 _CAPABILITY_NAME = re.compile(r"[a-z0-9._-]+")
 _CAPABILITY_VALUE = re.compile(r"[!-:<>-@\[-~]+")
+_OPERATION = re.compile(r"(GET|POST|PUT|PATCH|DELETE) /.*")
+_OPERATION_ID = re.compile(r"[A-Za-z0-9_-]+")
 _BASES: Mapping[type, type] = {CatalogType: CatalogConfig, StorageType: StorageConfig}
 
 
@@ -57,6 +60,8 @@ class RegisteredTypes:
     token_bindings: Mapping[str, TokenBinding]
     capabilities: Mapping[str, str]
     settings: Mapping[str, type[PluginConfig]]
+    operations: Mapping[str, str]
+    migrations: Mapping[str, Sequence[Migration]]
 
 
 def collect_types(host: PluginHost) -> RegisteredTypes:
@@ -76,6 +81,8 @@ def collect_types(host: PluginHost) -> RegisteredTypes:
         token_bindings=_collect_token_bindings(host),
         capabilities=_collect_capabilities(host),
         settings=_collect_settings(host),
+        operations=_collect_operations(host),
+        migrations=_collect_migrations(host),
     )
 
 
@@ -150,6 +157,45 @@ def _collect_settings(host: PluginHost) -> dict[str, type[PluginConfig]]:
                     f"plugin {plugin}: {hook}: the model of its settings has to be a PluginConfig"
                 )
             found[plugin.name] = model
+    return found
+
+
+def _collect_operations(host: PluginHost) -> dict[str, str]:
+    hook = "sluicegate_register_operations"
+    found: dict[str, str] = {}
+    for plugin in host.plugins:
+        for answer in host.ask(plugin, hook):
+            if not isinstance(answer, Mapping):
+                raise wrong_result(plugin, hook, answer, "a mapping")
+            for route, operation in answer.items():
+                if not (isinstance(route, str) and _OPERATION.fullmatch(route)):
+                    raise ConfigurationError(
+                        f"plugin {plugin}: {hook}: a key must be a method and a path, "
+                        "such as 'GET /acme'"
+                    )
+                owner, _, name = str(operation).rpartition(".")
+                if owner != plugin.name or not _OPERATION_ID.fullmatch(name):
+                    raise ConfigurationError(
+                        f"plugin {plugin}: {hook}: the operation of {route} must be '{plugin.name}.' "
+                        "and a name of letters, digits, '_' and '-'"
+                    )
+                found[route] = operation
+    return found
+
+
+def _collect_migrations(host: PluginHost) -> dict[str, Sequence[Migration]]:
+    hook = "sluicegate_register_migrations"
+    found: dict[str, Sequence[Migration]] = {}
+    for plugin in host.plugins:
+        migrations = host.ask_each(plugin, hook)
+        for migration in migrations:
+            _check_kind(plugin, hook, migration, Migration)
+        names = [migration.name for migration in migrations]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ConfigurationError(f"plugin {plugin}: {hook}: '{repeated}' occurs twice")
+        if migrations:
+            found[plugin.name] = tuple(migrations)
     return found
 
 

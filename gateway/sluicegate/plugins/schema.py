@@ -99,12 +99,13 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     root["properties"]["storage"]["items"] = _sections("storage", storage, names, definitions)
     root["properties"]["policies"]["items"] = _sections("policy", policies, names, definitions)
     root["properties"]["plugins"]["items"] = _enabled_plugins(settings, names, definitions)
+    root["properties"] |= _plugin_sections(loaded, names)
     section = definitions[names[AuthenticationSettings]]["properties"]["authenticators"]
     section["items"] = _sections("authenticator", authenticators, names, definitions)
     section = definitions[names[DelegationSettings]]["properties"]["executors"]
     section["items"] = _sections("executor", executors, names, definitions)
     for name in {names[known.config] for known in plugged}:
-        if repr(_DEFINITION + name) not in repr(definitions):
+        if repr(_DEFINITION + name) not in repr((root, definitions)):
             del definitions[name]
     definitions[_REFERENCE] = _REFERENCE_SCHEMA
     return {"$schema": _DIALECT, **root, "$defs": definitions}
@@ -142,6 +143,22 @@ def _enabled_plugins(
     }
     sections = _sections("plugin", settings, names, definitions).get("oneOf", [])
     return {"anyOf": [{"type": "string"}, _TO_REFERENCE, alone, *sections]}
+
+
+def _plugin_sections(
+    registries: Iterable[Registry], names: Mapping[type[BaseModel], str]
+) -> dict[str, Schema]:
+    """The sections with the names of plugins: with settings, or empty."""
+    found: dict[str, Schema] = {}
+    for registry in registries:
+        models = registry.settings_models()
+        for plugin in registry.plugins:
+            model = models.get(plugin.name)
+            own: Schema = {"type": "object", "additionalProperties": False}
+            if model is not None:
+                own = {"$ref": _DEFINITION + names[model]}
+            found[plugin.name] = {"anyOf": [own, {"type": "null"}]}
+    return found
 
 
 def _with_references(schema: Schema) -> Schema:

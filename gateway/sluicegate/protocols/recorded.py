@@ -25,18 +25,13 @@ if TYPE_CHECKING:
 _PUBLIC = frozenset({*HEALTH_PATHS, PREFIX + DOCUMENT, f"{ACTIVATION_PATH}/style.css"})
 
 
-def lazy_operations(admin: Callable[[], Operations] | None) -> Lazy[Operations]:
-    """The operations of all OpenAPI documents.
-
-    Args:
-        admin: Returns those of the Admin API, if it is enabled.
-    """
+def lazy_operations(more: Callable[[], Operations]) -> Lazy[Operations]:
+    """The operations of the OpenAPI document of recipients, and others."""
 
     def operations() -> Operations:
         from sluicegate.protocols.openapi.document import document  # imported late: it is large
 
-        more = {} if admin is None else admin()
-        return {**operations_of(document("", PREFIX)["paths"]), **more}
+        return {**operations_of(document("", PREFIX)["paths"]), **more()}
 
     return Lazy(operations)
 

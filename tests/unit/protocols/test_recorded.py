@@ -45,7 +45,7 @@ async def test_only_requests_that_reveal_nothing_are_not_recorded(path: str, is_
 
 
 async def test_operations_come_from_the_document_and_from_the_admin_api() -> None:
-    operations = await lazy_operations(None).get()
+    operations = await lazy_operations(dict).get()
     assert operations["GET", "/delta-sharing/shares"] == "listShares"
     more = await lazy_operations(lambda: {("GET", "/api/v1/shares"): "adminShares"}).get()
     assert more == {**operations, ("GET", "/api/v1/shares"): "adminShares"}

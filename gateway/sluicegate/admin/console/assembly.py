@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -17,8 +17,10 @@ from sluicegate.admin.console.inspector import Inspector
 from sluicegate.admin.console.login.oidc import OidcLogin
 from sluicegate.admin.console.login.pages import LoginPages
 from sluicegate.admin.console.messages import Messages
+from sluicegate.admin.console.navigation import ENTRIES
 from sluicegate.admin.console.pages.audit import AuditPages
 from sluicegate.admin.console.pages.overview import OverviewPage
+from sluicegate.admin.console.pages.plugins import PluginPages
 from sluicegate.admin.console.pages.recipient import RecipientPage
 from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
 from sluicegate.admin.console.pages.recipient_forms import RecipientForms
@@ -36,6 +38,7 @@ from sluicegate.admin.console.sessions.service import Sessions
 from sluicegate.admin.console.static_files import StaticFiles
 from sluicegate.admin.console.wizard.choosing import ChoosingPages
 from sluicegate.admin.console.wizard.steps import SharingSteps
+from sluicegate.api import ConsolePage
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.http.responses import as_sluicegate_error
@@ -58,6 +61,7 @@ class Console:
         console: The section `console`.
         pipeline: Reads tables.
         explanations: Returns the services that explain the access of recipients.
+        pages: Pages of plugins, by the plugin's name.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Console:
         console: ConsoleSettings,
         pipeline: Lazy[QueryPipeline],
         explanations: Callable[[], tuple[Explainer, WhoCan]],
+        pages: Mapping[str, Sequence[ConsolePage]],
     ) -> None:
         self._parts = parts
         self._pipeline = pipeline
@@ -77,6 +82,7 @@ class Console:
         self._console = console
         self._public_url = parts.settings.public_url
         self._files = StaticFiles()
+        self._plugin_pages = PluginPages(pages)
         keys = parts.keys
         addresses = Addresses(self._public_url)
         self._pages = Pages(
@@ -85,6 +91,7 @@ class Console:
             Cookies(self._public_url),
             FormTokens(keys.derive("console forms")),
             Messages(keys.derive("console messages")),
+            (*ENTRIES, *self._plugin_pages.entries()),
         )
         self._guard = Guard(
             admin.authentication,
@@ -112,6 +119,7 @@ class Console:
             audit,
             ChoosingPages(self._admin),
             SharingSteps(self._admin, settings),
+            self._plugin_pages,
         )
 
     def routes(self) -> list[BaseRoute]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
 from sluicegate._util.lazy import Lazy
+from sluicegate.api import ConsolePage
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.protocols.parts import GatewayParts
 
@@ -24,8 +25,11 @@ def console_routes(
     admin: AdminApi,
     pipeline: Lazy[QueryPipeline],
     explanations: Callable[[], tuple[Explainer, WhoCan]],
+    pages: Mapping[str, Sequence[ConsolePage]],
 ) -> list[BaseRoute]:
-    """The routes of the console of a gateway; none if it has no section `console`.
+    """The routes of the console of a gateway, with pages by the names of the plugins that add them.
+
+    There are none without a section `console`.
 
     Raises:
         ConfigurationError: The extra is not installed.
@@ -34,7 +38,8 @@ def console_routes(
     if settings.admin is None or settings.console is None:
         return []
     console = load_console()
-    return console(parts, admin, settings.admin, settings.console, pipeline, explanations).routes()
+    sections = settings.admin, settings.console
+    return console(parts, admin, *sections, pipeline, explanations, pages).routes()
 
 
 def load_console() -> type[Console]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sluicegate.admin.console.messages import Message, Messages
-from sluicegate.admin.console.navigation import ENTRIES
+from sluicegate.admin.console.navigation import ENTRIES, MenuEntry
 from sluicegate.admin.console.rendering import Addresses, Templates
 from sluicegate.admin.console.sessions.cookies import Cookies
 from sluicegate.admin.console.sessions.forms import FIELD, FormTokens
@@ -54,6 +54,7 @@ class Pages:
         cookies: Sets cookies.
         tokens: Protects forms.
         messages: Signs messages.
+        entries: The entries of the main navigation.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Pages:
         cookies: Cookies,
         tokens: FormTokens,
         messages: Messages,
+        entries: Sequence[MenuEntry] = ENTRIES,
     ) -> None:
         self.url = addresses.of
         self.is_own = addresses.is_own
@@ -70,6 +72,7 @@ class Pages:
         self.tokens = tokens
         self._templates = templates
         self._messages = messages
+        self._entries = entries
 
     def page(
         self,
@@ -94,7 +97,7 @@ class Pages:
         cookie = self.cookies.read(request, "message")
         message = self._messages.read(cookie, session) if cookie and session else None
         admin = None if session is None else session.admin
-        entries = [] if admin is None else [each for each in ENTRIES if each.is_for(admin)]
+        entries = [] if admin is None else [each for each in self._entries if each.is_for(admin)]
         shared = {
             "me": admin,
             "entries": entries,

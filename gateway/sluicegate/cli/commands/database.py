@@ -14,6 +14,7 @@ from sluicegate.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
+    from sluicegate.plugins import Registry
 
 
 def register(cli: click.Group) -> None:
@@ -35,7 +36,7 @@ def database() -> None:
 @json_option
 @click.pass_context
 def migrate(ctx: click.Context, as_json: bool) -> None:
-    """Create or migrate the tables of the database, as the start of the gateway does.
+    """Create or migrate the tables of the database, also those of plugins, as a start does.
 
     Run it before the gateways of a new version start, for example as a job of the deployment.
 
@@ -44,17 +45,19 @@ def migrate(ctx: click.Context, as_json: bool) -> None:
       sluicegate database migrate
     """
     from sluicegate.database.migrate import HEAD
+    from sluicegate.plugins import Registry
 
-    run_async(_opened(load_settings(ctx)))
+    settings = load_settings(ctx)
+    run_async(_migrated(settings, Registry.load(settings)))
     if as_json:
         print_json({"migration": HEAD})
     else:
         click.echo(f"the database has migration {HEAD}")
 
 
-async def _opened(settings: Settings) -> None:
-    async with open_store(settings):
-        pass
+async def _migrated(settings: Settings, registry: Registry) -> None:
+    async with open_store(settings) as store:
+        await store.migrate_plugins(registry.migrations())
 
 
 @database.command()

@@ -12,6 +12,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.config_check.sections import contains, with_value, without
 from sluicegate.config import Settings
 from sluicegate.config.deprecated_keys import RENAMED, with_current_keys
+from sluicegate.config.plugin_sections import with_plugin_sections
 from sluicegate.config.references import collect_references
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.source import Reference, Source
@@ -71,6 +72,10 @@ def check_settings(path: Path) -> CheckedSettings:
 def _current(document: Document, checked: CheckedSettings) -> Document:
     if not isinstance(document.data, dict):
         return document
+    try:
+        document = with_plugin_sections(document)
+    except ConfigurationError as error:
+        checked.add(error.message.splitlines())
     try:
         document, checked.warnings = with_current_keys(document)
     except ConfigurationError as error:

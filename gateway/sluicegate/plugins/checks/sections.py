@@ -59,6 +59,19 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
     return configured
 
 
+def plugin_settings(settings: Settings, registry: Registry) -> Mapping[str, PluginConfig]:
+    """Validate only the settings of plugins, by the plugin's name.
+
+    Raises:
+        ConfigurationError: One line `file:line:column: message` for each problem.
+    """
+    checker = _Checker(settings)
+    found = dict(checker.plugins(registry.settings_models()))
+    if checker.problems:
+        raise ConfigurationError("\n".join(checker.problems))
+    return found
+
+
 class _Checker:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

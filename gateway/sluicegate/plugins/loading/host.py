@@ -8,9 +8,10 @@ from typing import Any
 import pluggy
 
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.plugin_sections import PLUGIN_GROUP
 from sluicegate.plugins import hookspecs
 from sluicegate.plugins.loading.api_version import NAME, check_version, declared_version, import_hint
-from sluicegate.plugins.loading.installed import GROUP, InstalledPlugin
+from sluicegate.plugins.loading.installed import InstalledPlugin
 
 _OWN_EVENTS = "issued"  # events of plugins begin with the plugin's name, and the gateway's with this
 
@@ -24,7 +25,7 @@ class PluginHost:
 
     def __init__(self, plugins: Sequence[InstalledPlugin]) -> None:
         self.plugins = tuple(plugins)
-        self._manager = pluggy.PluginManager(GROUP)
+        self._manager = pluggy.PluginManager(PLUGIN_GROUP)
         self._manager.add_hookspecs(hookspecs)
         self._modules = {plugin.name: self._register(plugin) for plugin in self.plugins}
 

@@ -8,9 +8,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.plugin_sections import PLUGIN_GROUP
 from sluicegate.config.yaml import nearest
 
-GROUP = "sluicegate"
 # The gateway names no other distribution in a command: anybody can register a name on an index.
 OWN_PLUGINS: Final[Mapping[str, str]] = {
     "azure": "plugins/azure",
@@ -52,7 +52,7 @@ class InstalledPlugin:
 
 def installed_plugins() -> tuple[InstalledPlugin, ...]:
     """All plugins of installed distributions, sorted by name. Names can occur more than once."""
-    found = (_describe(entry_point) for entry_point in entry_points(group=GROUP))
+    found = (_describe(entry_point) for entry_point in entry_points(group=PLUGIN_GROUP))
     return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.distribution)))
 
 

@@ -16,6 +16,7 @@ from sluicegate.api import (
     Event,
     HttpClient,
     PluginConfig,
+    PluginDatabase,
     Principal,
     Schema,
     Share,
@@ -41,6 +42,7 @@ class PluginServices:
         authentication: Identifies recipients.
         tables: The tables that recipients can see.
         publish: Sends an event to all plugins except the named one.
+        database: Contains the plugin's tables.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class PluginServices:
         authentication: Authentication,
         tables: GrantedTables,
         publish: Publish,
+        database: PluginDatabase,
     ) -> None:
         self._name = name
         self._settings = settings
@@ -58,6 +61,7 @@ class PluginServices:
         self._authentication = authentication
         self._tables = tables
         self._publish = publish
+        self._database = database
         self._telemetry = NamedTelemetry(name)
         self._state: dict[str, Any] = {}
         self._clients: list[HttpClient] = []
@@ -81,6 +85,11 @@ class PluginServices:
     def state(self) -> MutableMapping[str, Any]:
         """Values that the plugin stores."""
         return self._state
+
+    @property
+    def database(self) -> PluginDatabase:
+        """The gateway's database."""
+        return self._database
 
     @property
     def tables(self) -> GrantedTables:

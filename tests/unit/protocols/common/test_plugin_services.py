@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.gateways.in_memory import InMemory, by_name
@@ -30,6 +30,7 @@ ORDERS = SharedTable(
     "1", "sales", "s1", "eu", "orders", "main", "eu.orders", access_modes=("url", "dir")
 )
 HIDDEN = SharedTable("2", "sales", "s1", "eu", "hidden", "main", "eu.hidden")
+NO_DATABASE = cast("Any", None)
 URL_ONLY = SharedTable("1", "sales", "s1", "eu", "orders", "main", "eu.orders")
 
 
@@ -60,9 +61,10 @@ def granted_tables() -> GrantedTables:
 def services(
     name: str = "extra", settings: PluginConfig | None = None, publish: Published | None = None
 ) -> PluginServices:
-    return PluginServices(
-        name, settings, "https://share.example", by_name(), granted_tables(), publish or Published()
-    )
+    made = granted_tables()
+    known = publish or Published()
+    url = "https://share.example"
+    return PluginServices(name, settings, url, by_name(), made, known, NO_DATABASE)
 
 
 def test_a_plugin_has_its_own_name_settings_and_state() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sluicegate.api.models import Event, Schema, Share, SharedTable
 from sluicegate.api.principals import Principal
 
 if TYPE_CHECKING:
     from sluicegate.api.clients.http_client import HttpClient
+    from sluicegate.api.gateway.plugin_data import PluginDatabase
 
+T = TypeVar("T")
 Attribute = str | int | float | bool
 
 
@@ -106,6 +108,10 @@ class GatewayServices(Protocol):
         """Values that the plugin shares between its lifespan and its routes, private to the plugin."""
 
     @property
+    def database(self) -> PluginDatabase:
+        """The gateway's database, for the tables of `sluicegate_register_migrations`."""
+
+    @property
     def tables(self) -> VisibleTables:
         """The tables that recipients can see."""
 
@@ -146,4 +152,32 @@ class GatewayServices(Protocol):
             timeout: Seconds for a response, including all attempts.
             connections: Maximum number of open connections.
             longest: Maximum bytes of a response.
+        """
+
+
+class CommandServices(Protocol):
+    """What the commands of one plugin get of the configuration that the command line names.
+
+    Reading the configuration and opening the database takes time, so both happen when they are used.
+    """
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def settings(self) -> Any:
+        """The plugin's settings: an instance of the model of `sluicegate_register_settings`.
+
+        `None` if the plugin registers no model.
+
+        Raises:
+            ConfigurationError: The configuration can't be read, or the settings are not valid.
+        """
+
+    def run(self, job: Callable[[PluginDatabase], Awaitable[T]]) -> T:
+        """Open the configured database, migrate the plugin's tables, and run a job to its end.
+
+        Raises:
+            ConfigurationError: The database can't be opened, or fails during the job.
         """
