@@ -40,7 +40,7 @@ def unknown() -> dict[str, list[str]]:
 def test_names_exist() -> None:
     """Fix the name. If it is the name of another product, add it to `tests/support/names/others.py`.
 
-    If a decision record names what was renamed or removed, write `old` (now `new`), or `old` (no longer
+    If a page must name what was renamed or removed, write `old` (now `new`), or `old` (no longer
     exists).
     """
     assert {name: places for name, places in unknown().items() if name not in NAMES} == {}

@@ -30,7 +30,7 @@ def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = Fa
         question: What will be removed.
         yes: Whether `--yes` was given: there is no prompt.
         required: Fail without `--yes` if standard input is not a terminal. Otherwise, continue: a
-            pipeline cannot answer. See docs/adr/0057.
+            pipeline cannot answer. See docs/adr/0069.
 
     Raises:
         InvalidRequest: Confirmation is required, but nobody can answer.

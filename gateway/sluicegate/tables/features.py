@@ -46,7 +46,7 @@ class FeatureNeeds:
 
     Attributes:
         declared: The features that the table's protocol names or implies by its version, and those that
-            its contents need (docs/adr/0033).
+            its contents need (docs/adr/0037).
         required: The features that reading these files actually requires, declared by the table or not.
         beyond_parquet: The part of `required` that the parquet response format cannot express.
     """

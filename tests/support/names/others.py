@@ -9,7 +9,7 @@ OTHERS = {
     """,
     "Azure": "DataLakeServiceClient azcopy",
     "Delta Lake and its sharing server": """
-        DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH cdfEnabled maxDate oauth_jwt_bearer_private_key_jwt
+        cdfEnabled maxDate oauth_jwt_bearer_private_key_jwt
         spark.delta.logStore.s3a.impl
     """,
     "Hadoop and the JVM": """
@@ -29,9 +29,9 @@ OTHERS = {
         ssl_client_escaped_cert ssl_verify_client
     """,
     "skills of agents": "SKILL.md",
-    "Spark": "--conf spark.blockManager.port",
+    "Spark": "spark.blockManager.port",
     "settings of 0.1.0": "delegation.issuers.0.recipients",
-    "other tools": "--build-arg anyio.to_process UV_COMPILE_BYTECODE compinit destroy nodejs ps",
+    "other tools": "--build-arg UV_COMPILE_BYTECODE compinit destroy nodejs",
     "files that readers create": """
         deploy/compose/secrets delta-sharing-server.yaml dist/sluicegate-0.2.0.cdx.json
         gateway/shares.yaml

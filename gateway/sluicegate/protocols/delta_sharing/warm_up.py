@@ -1,4 +1,4 @@
-"""Loads what the first query needs, before the gateway reports that it is ready (docs/adr/0043)."""
+"""Loads what the first query needs, before the gateway reports that it is ready (docs/adr/0059)."""
 
 from __future__ import annotations
 

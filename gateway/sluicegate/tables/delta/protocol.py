@@ -53,7 +53,7 @@ def needed(
 ) -> tuple[TableProtocol, TableMetadata]:
     """The protocol and the metadata of a version, which must be in its checkpoint or in later commits.
 
-    Commits before the checkpoint do not count, even if they still exist (docs/adr/0091).
+    Commits before the checkpoint do not count, even if they still exist (docs/adr/0001).
 
     Args:
         protocol: The newest one that was found.

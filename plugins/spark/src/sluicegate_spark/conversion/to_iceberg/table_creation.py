@@ -1,7 +1,7 @@
 """Creates the Iceberg table of a conversion in the catalog, without a snapshot.
 
 Catalogs assign the ids of schemas and partition specs, and some also the ids of columns. Manifests
-contain these ids, so they are written after the catalog has created the table (docs/adr/0034).
+contain these ids, so they are written after the catalog has created the table (docs/adr/0021).
 """
 
 from __future__ import annotations
