@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 from sluicegate.config import Settings
-from sluicegate.protocols.delta_sharing.paths import PREFIX
 from sluicegate.protocols.openapi.document import document
 
 
 def openapi_page() -> str:
     """The document's JSON, indented for readers."""
-    return json.dumps(document(Settings().public_url, PREFIX), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document(Settings().public_url), indent=2, ensure_ascii=False) + "\n"

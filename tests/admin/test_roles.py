@@ -102,7 +102,7 @@ async def test_a_role_can_use_its_routes_and_no_others(site: Site, role: Role) -
             assert f"requires the role {route.role}" in answer.json["message"]
         else:
             refused = {404, *REFUSED.get(route.operation, ())}
-            assert answer.status in {*route.status, *refused}, (route.operation, answer.body)
+            assert answer.status < 300 or answer.status in refused, (route.operation, answer.body)
 
 
 @pytest.mark.parametrize("role", ["viewer", "admin"])

@@ -198,7 +198,7 @@ def test_more_connections_than_descriptors_do_not_occupy_the_gateway(hasty: Atta
 def test_connections_leave_descriptors_for_the_rest() -> None:
     limited = (
         "import logging, resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 900)); "
-        "logging.basicConfig(); from sluicegate.http.descriptors import *; "
+        "logging.basicConfig(); from sluicegate.http.limits import *; "
         "print(connections_within_files(HttpLimits()).max_connections, "
         "resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

@@ -9,10 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.clients.described import operations, paths_below
 from support.process.docs import ROOT
 from support.process.external_files import require_external_files
-
-from sluicegate.protocols.openapi import iceberg
 
 PAGE = ROOT / "docs" / "protocol.md"
 ICEBERG_PAGE = ROOT / "docs" / "iceberg.md"
@@ -105,12 +104,7 @@ def test_every_listed_fault_of_the_reference_server_has_its_row() -> None:
 
 
 def test_every_operation_of_the_iceberg_catalog_has_its_row() -> None:
-    described = [
-        operation
-        for item in iceberg.paths().values()
-        for operation in item.values()
-        if isinstance(operation, dict)
-    ]
+    described = operations(paths_below("/iceberg")).values()
     served = {each["summary"] for each in described if re.fullmatch("[a-zA-Z]+", each["summary"])}
     assert len(served) == 15
     assert served <= {row.section for row in ICEBERG_ROWS}

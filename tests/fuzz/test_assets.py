@@ -7,19 +7,23 @@ from urllib.parse import quote
 
 import hypothesis.strategies as st
 import pytest
+from support.clients.described import paths_below
 from support.fuzz import fuzz_values as values
 from support.fuzz.fuzz_strategies import HeaderPair, any_headers, bodies, mutated, names, queries
 from support.fuzz.fuzzing import Fuzzer
 from support.gateways.in_process import Answer
 
 from sluicegate.api import CredentialVendor
-from sluicegate.protocols.openapi.assets.paths import paths
 from sluicegate.testing.fakes import MemoryVendor
 from sluicegate.vending.select import Vendors
 
 _KINDS = ("volume", "model", "skill")
 _METHODS = (None,) * 9 + ("GET", "POST", "HEAD", "PUT", "DELETE")
-_PATHS = paths()
+_PATHS = {
+    path: item
+    for path, item in paths_below("/delta-sharing").items()
+    if any(f"{kind}s" in path for kind in _KINDS)
+}
 _Sent = tuple[str | None, tuple[str, str], dict[str, str], dict[str, str], str, list[HeaderPair], bytes]
 
 

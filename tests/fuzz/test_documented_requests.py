@@ -53,7 +53,7 @@ def operations(described: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-DOCUMENTED = operations(document(ADDRESS, "/delta-sharing"))
+DOCUMENTED = operations(document(ADDRESS))
 
 
 def cases(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
@@ -68,6 +70,7 @@ class AdminApi:
         self._section = section
         self._keys = keys
         self._services = services
+        self._document = Lazy(self._load_document)
 
     public_paths = frozenset({_DOCUMENT})
     """Paths that need no token."""
@@ -168,6 +171,9 @@ class AdminApi:
         return Schedules(self._services.store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
-        from sluicegate.admin.openapi import document
+        return answered(await self._document.get())
 
-        return answered(document(self._settings.public_url, self.operations))
+    def _load_document(self) -> dict[str, Any]:
+        from sluicegate.admin.openapi.document import document  # imported late: rarely requested
+
+        return document(self._settings.public_url, self.operations)

@@ -35,10 +35,6 @@ READ_ONLY = ("name",)
 """Keys of resources that are not in the shares file."""
 
 
-KEEP = (("keep_content", "Keep schemas, tables, assets or grants that the body leaves out."),)
-"""The parameter of `PUT` for clients that manage these as separate resources."""
-
-
 @dataclass(frozen=True, slots=True)
 class AdminCall:
     """A request, its sender, and the names in its path."""

@@ -29,19 +29,14 @@ Handler = Callable[[AdminCall], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class AdminRoute:
-    """A route, who can use it, and its description.
+    """A route, and who can use it.
 
     Attributes:
         path: The path below `PREFIX`.
         role: The role that it requires.
-        operation: Its id in the OpenAPI document.
-        answer: Name of the schema of its response; `None` if the response has no body.
-        status: Statuses of its successful responses.
+        operation: Its id in the OpenAPI document, which describes it.
         all_shares: Whether it requires an administrator who is not limited to some shares.
         body: Model of the request body, or `None`.
-        parameters: Query parameters, with their descriptions.
-        errors: Statuses of errors in addition to those of all routes.
-        paged: Whether it is a listing.
     """
 
     method: str
@@ -49,14 +44,8 @@ class AdminRoute:
     handler: Handler
     role: Role
     operation: str
-    summary: str
-    answer: str | None = None
-    status: tuple[int, ...] = (200,)
     all_shares: bool = False
     body: type[BaseModel] | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-    errors: tuple[int, ...] = ()
-    paged: bool = False
 
 
 class AdminEndpoint:

@@ -10,8 +10,10 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -20,7 +22,7 @@ from starlette.types import ASGIApp
 from sluicegate._util.lazy import Lazy
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.audit.actions import Operations, RequestActions, operations_of
+from sluicegate.audit.actions import Operations, RequestActions, read_operations
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.middleware import AuditTrail
 from sluicegate.config import Settings
@@ -36,7 +38,6 @@ from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.rest import responses
 from sluicegate.delegation.rest.access_tokens import ServiceTokens
 from sluicegate.delegation.rest.callers import Callers
-from sluicegate.delegation.rest.openapi import document
 from sluicegate.delegation.rest.routes import TaskRoutes
 from sluicegate.delegation.schedules.closed_windows import ClosedWindows
 from sluicegate.delegation.worker.configured_executors import ConfiguredExecutors
@@ -58,6 +59,7 @@ log = logging.getLogger(__name__)
 # Longer than a transaction's timeouts, but shorter than a supervisor waits before SIGKILL.
 _LAST_SECONDS = 15.0
 _DOCUMENT = f"{responses.PREFIX}/openapi.json"
+_DESCRIBED = Path(__file__).parent / "rest" / "openapi.yaml"
 _NO_EXECUTOR = "a worker has nothing to run: name an executor under delegation.executors"
 
 
@@ -179,12 +181,16 @@ class Base:
 
 
 def _operations() -> Operations:
-    paths = document("")["paths"]
-    return operations_of({responses.PREFIX + path: paths[path] for path in paths})
+    return read_operations([_DESCRIBED], responses.PREFIX)
 
 
 async def _openapi(request: Request) -> Response:
-    return json_response(document(str(request.base_url).rstrip("/")))
+    # The document is rarely requested.
+    from sluicegate.delegation.rest.openapi import document
+    from sluicegate.http.openapi import served_at
+
+    found = await anyio.to_thread.run_sync(document)
+    return json_response(served_at(str(request.base_url).rstrip("/"), found))
 
 
 async def serve_delegation(

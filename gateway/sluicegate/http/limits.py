@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+import sys
+from dataclasses import dataclass, replace
+
+log = logging.getLogger(__name__)
 
 DEFAULT_MAX_HEAD = 65_536
 DEFAULT_HEAD_TIMEOUT = 30
@@ -15,6 +19,8 @@ DEFAULT_MAX_REQUESTS = 500
 DEFAULT_MAX_REQUESTS_PER_RECIPIENT = 100
 DEFAULT_MAX_REQUESTS_PER_ADDRESS = 250
 DEFAULT_QUEUE_TIMEOUT = 5
+# Open files that are reserved for databases, stores, and files, and not available to clients.
+_RESERVED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +67,41 @@ class ConcurrencyLimits:
     max_requests_per_recipient: int = DEFAULT_MAX_REQUESTS_PER_RECIPIENT
     max_requests_per_address: int = DEFAULT_MAX_REQUESTS_PER_ADDRESS
     queue_timeout: float = DEFAULT_QUEUE_TIMEOUT
+
+
+def connections_within_files(limits: HttpLimits) -> HttpLimits:
+    """The limits, with no more connections than the process can open files.
+
+    Raises the soft limit of open files to the hard limit first. The usual soft limit, 1024, exists for
+    programs that use `select`.
+    """
+    allowed = _raise_limit()
+    if allowed is None:
+        return limits
+    most = max(allowed - min(_RESERVED, allowed // 2), 1)
+    if most >= limits.max_connections:
+        return limits
+    log.warning(
+        "using %d connections instead of %d (server.max_connections): the process can open %d files; "
+        "raise its hard limit (ulimit -Hn, systemd's LimitNOFILE) above %d",
+        most,
+        limits.max_connections,
+        allowed,
+        limits.max_connections + _RESERVED,
+    )
+    return replace(limits, max_connections=most)
+
+
+def _raise_limit() -> int | None:
+    """Raise the soft limit. Returns how many files can be open, `None` for unlimited."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (ValueError, OSError):
+            hard = soft  # some systems allow less than they report
+    return None if hard == resource.RLIM_INFINITY else hard

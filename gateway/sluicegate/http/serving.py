@@ -23,8 +23,7 @@ from uvicorn.config import SSL_PROTOCOL_VERSION, create_ssl_context
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.http.connections import Connections
-from sluicegate.http.descriptors import connections_within_files
-from sluicegate.http.limits import HttpLimits
+from sluicegate.http.limits import HttpLimits, connections_within_files
 from sluicegate.http.protocol import LimitedHttpProtocol
 from sluicegate.http.shared_listener.acceptor import Acceptor
 from sluicegate.http.shared_listener.process_counts import ListenerShare

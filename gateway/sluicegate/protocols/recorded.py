@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
@@ -10,7 +11,7 @@ from starlette.types import ASGIApp
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.recipients.profile import ACTIVATION_PATH
-from sluicegate.audit.actions import Operations, RequestActions, operations_of
+from sluicegate.audit.actions import Operations, RequestActions, read_operations
 from sluicegate.audit.middleware import AuditTrail
 from sluicegate.audit.records import AuditLog
 from sluicegate.http.health import HEALTH_PATHS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sluicegate.api.errors import SluicegateError
 
+_DESCRIBED = Path(__file__).parent / "openapi" / "paths"
 _PUBLIC = frozenset({*HEALTH_PATHS, PREFIX + DOCUMENT, f"{ACTIVATION_PATH}/style.css"})
 
 
@@ -29,9 +31,7 @@ def lazy_operations(more: Callable[[], Operations]) -> Lazy[Operations]:
     """The operations of the OpenAPI document of recipients, and others."""
 
     def operations() -> Operations:
-        from sluicegate.protocols.openapi.document import document  # imported late: it is large
-
-        return {**operations_of(document("", PREFIX)["paths"]), **more()}
+        return {**read_operations(_DESCRIBED.glob("*.yaml")), **more()}
 
     return Lazy(operations)
 

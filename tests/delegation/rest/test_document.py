@@ -5,15 +5,21 @@ Source: Polaris delegation proposal, "Status Enum", the OpenAPI of its appendix,
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.servers.delegation import API, PURGE, Desk, Failing, Waiting, body, running_service
 
 from sluicegate.api import TaskFailed
+from sluicegate.audit.actions import operation_key, read_operations
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
 from sluicegate.delegation.queue.states import STATUSES, Status, may_follow
+from sluicegate.delegation.rest import responses
+from sluicegate.delegation.rest.responses import PREFIX, SCOPE, TOKEN_PATH
+
+DESCRIBED = Path(responses.__file__).with_name("openapi.yaml")
 
 # "Can Transition To", where the proposal contradicts itself: a worker always acquires resources first.
 # A task that waits can be cancelled, a leased one can be lost, and an operator may retry a failed one.
@@ -130,6 +136,21 @@ async def test_the_synchronous_call_has_the_documents_answers_and_security(desk:
     assert list(flows["clientCredentials"]["scopes"]) == ["execute_tasks"]
     assert {"OAuth2": ["execute_tasks"]} in described["security"]
     assert {"BearerAuth": []} in described["security"]
+
+
+async def test_values_that_the_document_repeats_are_those_of_the_service(desk: Desk) -> None:
+    described = await document(desk)
+    listed = described["paths"]["/v1/tasks"]["get"]["parameters"]
+    [status] = [each["schema"] for each in listed if each["name"] == "status"]
+    assert status["enum"] == [*STATUSES]
+    flow = described["components"]["securitySchemes"]["OAuth2"]["flows"]["clientCredentials"]
+    assert (list(flow["scopes"]), flow["tokenUrl"].endswith(TOKEN_PATH)) == ([SCOPE], True)
+    assert described["servers"][0]["url"].endswith(PREFIX)
+    assert read_operations([DESCRIBED], PREFIX) == {
+        operation_key(method, PREFIX + path): operation["operationId"]
+        for path, item in described["paths"].items()
+        for method, operation in item.items()
+    }
 
 
 def _leave_out(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

@@ -6,11 +6,13 @@ import pytest
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from support.clients.asgi import Request, exchange
+from support.clients.described import PATHS
+from support.clients.described import operations as operations_of
 from support.clients.memory_log import MemoryLog
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.errors import SluicegateError
-from sluicegate.audit.actions import Operations
+from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.http.responses import error_response
 from sluicegate.protocols.recorded import lazy_operations, recorded
 
@@ -47,5 +49,9 @@ async def test_only_requests_that_reveal_nothing_are_not_recorded(path: str, is_
 async def test_operations_come_from_the_document_and_from_the_admin_api() -> None:
     operations = await lazy_operations(dict).get()
     assert operations["GET", "/delta-sharing/shares"] == "listShares"
+    assert operations == {
+        operation_key(method, path): each["operationId"]
+        for (method, path), each in operations_of(PATHS).items()
+    }
     more = await lazy_operations(lambda: {("GET", "/api/v1/shares"): "adminShares"}).get()
     assert more == {**operations, ("GET", "/api/v1/shares"): "adminShares"}

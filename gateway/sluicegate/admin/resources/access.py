@@ -57,39 +57,9 @@ class AccessResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET",
-                "/access",
-                self._list,
-                "viewer",
-                "listAccess",
-                "List the state of all recipients",
-                "AccessList",
-                parameters=(
-                    ("ending", "Only those whose last valid credential ends within this time: `14d`."),
-                ),
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                f"{_PATH}/access",
-                self._show,
-                "viewer",
-                "getAccess",
-                "Get the state and the credentials of a recipient, without secrets",
-                "Access",
-                errors=(404,),
-            ),
-            AdminRoute(
-                "POST",
-                f"{_PATH}/sessions/end",
-                self._end_sessions,
-                "admin",
-                "endSessions",
-                "End the temporary credentials of a recipient, where storage can",
-                "EndedSessions",
-                errors=(404,),
-            ),
+            AdminRoute("GET", "/access", self._list, "viewer", "listAccess"),
+            AdminRoute("GET", f"{_PATH}/access", self._show, "viewer", "getAccess"),
+            AdminRoute("POST", f"{_PATH}/sessions/end", self._end_sessions, "admin", "endSessions"),
         ]
 
     async def _list(self, call: AdminCall) -> Response:

@@ -45,30 +45,9 @@ class AdminsResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET", "/admins", self._list, "owner", "listAdmins", "List administrators", "Admins"
-            ),
-            AdminRoute(
-                "POST",
-                "/admins",
-                self._create,
-                "owner",
-                "createAdmin",
-                "Create an administrator; the response contains its token, once",
-                "NewAdminToken",
-                (201,),
-                body=NewAdmin,
-            ),
-            AdminRoute(
-                "DELETE",
-                "/admins/{admin}",
-                self._delete,
-                "owner",
-                "deleteAdmin",
-                "Delete an administrator; its token is invalid immediately",
-                status=(204,),
-                errors=(404,),
-            ),
+            AdminRoute("GET", "/admins", self._list, "owner", "listAdmins"),
+            AdminRoute("POST", "/admins", self._create, "owner", "createAdmin", body=NewAdmin),
+            AdminRoute("DELETE", "/admins/{admin}", self._delete, "owner", "deleteAdmin"),
         ]
 
     async def _list(self, call: AdminCall) -> Response:

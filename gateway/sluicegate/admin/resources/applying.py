@@ -41,23 +41,8 @@ class ApplyResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute("GET", "/me", self._me, "viewer", "getMe", "Get your name and role", "Me"),
-            AdminRoute(
-                "POST",
-                "/apply",
-                self._apply,
-                "admin",
-                "applySharesFile",
-                "Apply a shares file completely, or not at all",
-                "Difference",
-                body=Declaration,
-                parameters=(
-                    ("dry_run", "Return the changes without making them."),
-                    ("prune", "Remove shares and recipients that the file does not contain."),
-                    ("check_sources", "Look up the sources in their catalogs, for `warnings`."),
-                ),
-                errors=(412,),
-            ),
+            AdminRoute("GET", "/me", self._me, "viewer", "getMe"),
+            AdminRoute("POST", "/apply", self._apply, "admin", "applySharesFile", body=Declaration),
         ]
 
     async def _me(self, call: AdminCall) -> Response:

@@ -39,29 +39,8 @@ class AuditResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET",
-                "/audit",
-                self._list,
-                "admin",
-                "listAudit",
-                "List the records of the audit log in the database, newest first. With filters, a page "
-                "can have fewer records than requested",
-                "Audit",
-                parameters=tuple(AUDIT_FILTERS.items()),
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                "/audit/head",
-                self._head,
-                "admin",
-                "getAuditHead",
-                "Get the last records of the audit log, to verify later that it still contains them",
-                "AuditHead",
-                all_shares=True,
-                errors=(404,),
-            ),
+            AdminRoute("GET", "/audit", self._list, "admin", "listAudit"),
+            AdminRoute("GET", "/audit/head", self._head, "admin", "getAuditHead", all_shares=True),
         ]
 
     async def _list(self, call: AdminCall) -> Response:

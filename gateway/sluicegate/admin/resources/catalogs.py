@@ -35,54 +35,10 @@ class CatalogsResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET",
-                "/catalogs",
-                self._list,
-                "admin",
-                "listCatalogs",
-                "List configured catalogs",
-                "Catalogs",
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                f"{_PATH}/schemas",
-                self._schemas,
-                "admin",
-                "listCatalogSchemas",
-                "List the schemas of a catalog that the gateway can read",
-                "CatalogSchemas",
-                errors=(404,),
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                f"{_PATH}/tables",
-                self._tables,
-                "admin",
-                "listCatalogTables",
-                "List the tables in a schema of a catalog that the gateway can read",
-                "CatalogTables",
-                parameters=(("schema", "Name of the schema in the catalog; required."),),
-                errors=(404,),
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                f"{_PATH}/assets",
-                self._assets,
-                "admin",
-                "listCatalogAssets",
-                "List all tables or assets in a schema of a catalog, and which of them can't be shared",
-                "CatalogAssets",
-                parameters=(
-                    ("schema", "Name of the schema in the catalog; required."),
-                    ("kind", "`table` (the default), `volume`, `model` or `skill`."),
-                ),
-                errors=(404,),
-                paged=True,
-            ),
+            AdminRoute("GET", "/catalogs", self._list, "admin", "listCatalogs"),
+            AdminRoute("GET", f"{_PATH}/schemas", self._schemas, "admin", "listCatalogSchemas"),
+            AdminRoute("GET", f"{_PATH}/tables", self._tables, "admin", "listCatalogTables"),
+            AdminRoute("GET", f"{_PATH}/assets", self._assets, "admin", "listCatalogAssets"),
         ]
 
     async def _list(self, call: AdminCall) -> Response:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _Word = TypeVar("_Word", bound=str)
 _KINDS: Sequence[NamedKind] = ("table", *ASSET_KINDS)
-_KIND = ("kind", "`table`, `volume`, `model` or `skill`, if a schema has several of one name.")
-_OFFLINE = ("offline", "Do not query catalogs and storage, and leave out the ways.")
 _HIDDEN = "not shown: this requires the role for all shares of the recipient"
 
 
@@ -51,21 +49,7 @@ class ExplainResource:
         """The routes."""
         return [
             AdminRoute(
-                "GET",
-                "/recipients/{recipient}/access/explain",
-                self._explain,
-                "admin",
-                "explainAccess",
-                "Explain whether a recipient can read a table or asset now, and which rule decides",
-                "Explanation",
-                parameters=(
-                    ("table", "The table or asset as `share.schema.table`; required."),
-                    ("action", "`read` (the default), `vend`, `url`, `dir` or `iceberg`."),
-                    ("from", "The IP address of the sender."),
-                    _KIND,
-                    _OFFLINE,
-                ),
-                errors=(404,),
+                "GET", "/recipients/{recipient}/access/explain", self._explain, "admin", "explainAccess"
             ),
             AdminRoute(
                 "GET",
@@ -73,10 +57,6 @@ class ExplainResource:
                 self._readers,
                 "admin",
                 "listReaders",
-                "List the recipients of a table's share, and whether each can read the table now",
-                "Readers",
-                parameters=(_KIND, _OFFLINE),
-                errors=(404,),
             ),
         ]
 

@@ -36,27 +36,7 @@ class LedgerResource:
 
     def routes(self) -> list[AdminRoute]:
         """The route."""
-        return [
-            AdminRoute(
-                "GET",
-                "/ledger",
-                self._list,
-                "viewer",
-                "listLedger",
-                "List the URLs and credentials that recipients received, newest first",
-                "Ledger",
-                parameters=(
-                    ("recipient", "Only entries of this recipient."),
-                    ("share", "Only entries of this share; required if your role is for some shares."),
-                    ("table", "Only entries of `table`, `schema.table` or `share.schema.table`."),
-                    ("kind", f"Only entries of this kind: {', '.join(KINDS)}."),
-                    ("since", "Issued at or after this time, ISO 8601."),
-                    ("until", "Issued before this time, ISO 8601."),
-                    ("active", "Only entries that have not expired."),
-                ),
-                paged=True,
-            )
-        ]
+        return [AdminRoute("GET", "/ledger", self._list, "viewer", "listLedger")]
 
     async def _list(self, call: AdminCall) -> Response:
         values = call.query(*_FILTERS)

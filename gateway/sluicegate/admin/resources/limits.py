@@ -39,19 +39,7 @@ class LimitsResource:
 
     def routes(self) -> list[AdminRoute]:
         """The route."""
-        return [
-            AdminRoute(
-                "GET",
-                "/limits",
-                self._list,
-                "viewer",
-                "listLimits",
-                "List the limits of recipients, and what they were offered on a day",
-                "Limits",
-                parameters=(("day", "The day (UTC), such as `2026-11-21`; today by default."),),
-                paged=True,
-            )
-        ]
+        return [AdminRoute("GET", "/limits", self._list, "viewer", "listLimits")]
 
     async def _list(self, call: AdminCall) -> Response:
         day = _day(call.query("day").get("day"))

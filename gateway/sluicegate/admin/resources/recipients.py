@@ -7,7 +7,7 @@ from functools import partial
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import RecipientEntry
-from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
+from sluicegate.admin.call import AdminCall, answered, kept_content, represented
 from sluicegate.admin.editing.grants import GrantPlace
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
@@ -38,79 +38,13 @@ class RecipientsResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET",
-                "/recipients",
-                self._list,
-                "viewer",
-                "listRecipients",
-                "List recipients",
-                "Recipients",
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                _PATH,
-                self._get,
-                "viewer",
-                "getRecipient",
-                "Get a recipient with its grants",
-                "Recipient",
-                errors=(304, 404),
-            ),
-            AdminRoute(
-                "PUT",
-                _PATH,
-                self._put,
-                "admin",
-                "putRecipient",
-                "Create or replace a recipient with its grants",
-                "Recipient",
-                (200, 201),
-                body=RecipientEntry,
-                parameters=KEEP,
-                errors=(412,),
-            ),
-            AdminRoute(
-                "DELETE",
-                _PATH,
-                self._delete,
-                "admin",
-                "deleteRecipient",
-                "Delete a recipient with its credentials and grants",
-                status=(204,),
-                errors=(404, 412),
-            ),
-            AdminRoute(
-                "GET",
-                _GRANT,
-                self._get_grant,
-                "viewer",
-                "getGrant",
-                "Get the grant of a share to a recipient",
-                "Grant",
-                errors=(304, 404),
-            ),
-            AdminRoute(
-                "PUT",
-                _GRANT,
-                self._grant,
-                "admin",
-                "putGrant",
-                "Grant a share to a recipient",
-                "Grant",
-                errors=(404, 412),
-            ),
-            AdminRoute(
-                "DELETE",
-                _GRANT,
-                self._ungrant,
-                "admin",
-                "deleteGrant",
-                "End the grant of a share to a recipient",
-                status=(204,),
-                errors=(404, 412),
-            ),
+            AdminRoute("GET", "/recipients", self._list, "viewer", "listRecipients"),
+            AdminRoute("GET", _PATH, self._get, "viewer", "getRecipient"),
+            AdminRoute("PUT", _PATH, self._put, "admin", "putRecipient", body=RecipientEntry),
+            AdminRoute("DELETE", _PATH, self._delete, "admin", "deleteRecipient"),
+            AdminRoute("GET", _GRANT, self._get_grant, "viewer", "getGrant"),
+            AdminRoute("PUT", _GRANT, self._grant, "admin", "putGrant"),
+            AdminRoute("DELETE", _GRANT, self._ungrant, "admin", "deleteGrant"),
         ]
 
     async def _list(self, call: AdminCall) -> Response:

@@ -28,61 +28,14 @@ class SchedulesResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
+            AdminRoute("GET", "/schedules", self._list, "viewer", "listSchedules", all_shares=True),
+            AdminRoute("GET", _SCHEDULE, self._show, "viewer", "getSchedule", all_shares=True),
+            AdminRoute("POST", f"{_SCHEDULE}/run", self._run, "admin", "runSchedule", all_shares=True),
             AdminRoute(
-                "GET",
-                "/schedules",
-                self._list,
-                "viewer",
-                "listSchedules",
-                "List schedules of the delegation service, with their next and last firings",
-                "Schedules",
-                all_shares=True,
-                paged=True,
+                "POST", f"{_SCHEDULE}/pause", self._pause, "admin", "pauseSchedule", all_shares=True
             ),
             AdminRoute(
-                "GET",
-                _SCHEDULE,
-                self._show,
-                "viewer",
-                "getSchedule",
-                "Get a schedule with its last firings",
-                "Schedule",
-                all_shares=True,
-                errors=(404,),
-            ),
-            AdminRoute(
-                "POST",
-                f"{_SCHEDULE}/run",
-                self._run,
-                "admin",
-                "runSchedule",
-                "Let a schedule fire now, also outside of its window; a service submits the tasks",
-                "Firing",
-                (201,),
-                all_shares=True,
-                errors=(404, 409),
-            ),
-            AdminRoute(
-                "POST",
-                f"{_SCHEDULE}/pause",
-                self._pause,
-                "admin",
-                "pauseSchedule",
-                "Let a schedule fire no longer; its submitted tasks continue",
-                "Schedule",
-                all_shares=True,
-                errors=(404,),
-            ),
-            AdminRoute(
-                "POST",
-                f"{_SCHEDULE}/resume",
-                self._resume,
-                "admin",
-                "resumeSchedule",
-                "Let a paused schedule fire again, at later times",
-                "Schedule",
-                all_shares=True,
-                errors=(404,),
+                "POST", f"{_SCHEDULE}/resume", self._resume, "admin", "resumeSchedule", all_shares=True
             ),
         ]
 

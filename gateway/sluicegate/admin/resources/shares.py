@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import SchemaEntry, ShareEntry, TableEntry
-from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
+from sluicegate.admin.call import AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import SharePlace, with_kept, without_name
@@ -26,7 +26,6 @@ _PATHS = {
 }
 _MODELS: dict[str, type[BaseModel]] = {"share": ShareEntry, "schema": SchemaEntry, "table": TableEntry}
 _INSIDE = ("schemas", "tables", *(f"{kind}s" for kind in ASSET_KINDS))
-_ANSWERS = {"share": "Share", "schema": "Schema", "table": "Table"}
 
 
 class SharesResource:
@@ -46,64 +45,15 @@ class SharesResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         found = [
-            AdminRoute(
-                "GET",
-                "/shares",
-                self._list,
-                "viewer",
-                "listShares",
-                "List shares",
-                "Shares",
-                paged=True,
-            ),
-            AdminRoute(
-                "GET",
-                "/shares/{share}/grants",
-                self._grants,
-                "viewer",
-                "listGrants",
-                "List the recipients that can read a share",
-                "Grants",
-                errors=(404,),
-                paged=True,
-            ),
+            AdminRoute("GET", "/shares", self._list, "viewer", "listShares"),
+            AdminRoute("GET", "/shares/{share}/grants", self._grants, "viewer", "listGrants"),
         ]
         for kind, path in _PATHS.items():
-            title, answer = kind.title(), _ANSWERS[kind]
+            title = kind.title()
             found += [
-                AdminRoute(
-                    "GET",
-                    path,
-                    self._get,
-                    "viewer",
-                    f"get{title}",
-                    f"Get a {kind}",
-                    answer,
-                    errors=(304, 404),
-                ),
-                AdminRoute(
-                    "PUT",
-                    path,
-                    self._put,
-                    "admin",
-                    f"put{title}",
-                    f"Create or replace a {kind} with its content",
-                    answer,
-                    (200, 201),
-                    body=_MODELS[kind],
-                    parameters=KEEP if kind != "table" else (),
-                    errors=(404, 412),
-                ),
-                AdminRoute(
-                    "DELETE",
-                    path,
-                    self._delete,
-                    "admin",
-                    f"delete{title}",
-                    f"Delete a {kind} with its content",
-                    status=(204,),
-                    errors=(404, 412),
-                ),
+                AdminRoute("GET", path, self._get, "viewer", f"get{title}"),
+                AdminRoute("PUT", path, self._put, "admin", f"put{title}", body=_MODELS[kind]),
+                AdminRoute("DELETE", path, self._delete, "admin", f"delete{title}"),
             ]
         return found
 

@@ -34,32 +34,8 @@ class StoredResource:
     def routes(self) -> list[AdminRoute]:
         """The routes."""
         return [
-            AdminRoute(
-                "GET",
-                "/shares/{share}/details",
-                self._details,
-                "viewer",
-                "getShareDetails",
-                "Get a share with its id and recipients",
-                "ShareDetails",
-                parameters=(("complete", "Include default values, and the ids of tables and assets."),),
-                errors=(404,),
-            ),
-            AdminRoute(
-                "GET",
-                "/export",
-                self._export,
-                "viewer",
-                "exportSharesFile",
-                "Get shares as a shares file, without credentials",
-                "SharesFile",
-                parameters=(
-                    ("share", "Only this share; can be repeated."),
-                    ("recipients", "Include recipients with all of their grants."),
-                    ("ids", "Include the ids of tables."),
-                ),
-                errors=(404,),
-            ),
+            AdminRoute("GET", "/shares/{share}/details", self._details, "viewer", "getShareDetails"),
+            AdminRoute("GET", "/export", self._export, "viewer", "exportSharesFile"),
         ]
 
     async def _details(self, call: AdminCall) -> Response:

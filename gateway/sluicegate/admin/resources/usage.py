@@ -8,7 +8,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.services.usage import PARAMETERS, READS, UsageReports
 from sluicegate.protocols.common.parameters import boolean
-from sluicegate.vending.usage.models import MAX_ROWS, report_values
+from sluicegate.vending.usage.models import report_values
 from sluicegate.vending.usage.reads.models import reads_values
 
 
@@ -24,28 +24,7 @@ class UsageResource:
 
     def routes(self) -> list[AdminRoute]:
         """The route."""
-        return [
-            AdminRoute(
-                "GET",
-                "/usage",
-                self._show,
-                "viewer",
-                "getUsage",
-                "Sum what recipients were offered or read; with a role for some shares, only of them",
-                "Usage",
-                parameters=(
-                    (READS, "`true` to sum what was read, from the tables of usage."),
-                    ("by", "What each row is for: `day` (the default), `recipient`, `share`, `table`."),
-                    ("since", "The first day (UTC), such as `2026-11-01`; by default, 30 days."),
-                    ("until", "The last day; by default, today."),
-                    ("recipient", "Only of this recipient."),
-                    ("share", "Only of this share."),
-                    ("table", "Only of `table`, `schema.table` or `share.schema.table`."),
-                    ("limit", f"Maximum number of rows, up to {MAX_ROWS}. The default is 1000."),
-                ),
-                errors=(404,),
-            )
-        ]
+        return [AdminRoute("GET", "/usage", self._show, "viewer", "getUsage")]
 
     async def _show(self, call: AdminCall) -> Response:
         values = call.query(*PARAMETERS, READS)

@@ -14,19 +14,10 @@ from sluicegate.protocols.common.parameters import text, timestamp
 if TYPE_CHECKING:
     from sluicegate.audit.reading.query import AuditQuery
 
-AUDIT_FILTERS: Mapping[str, str] = {
-    "since": "Made at or after this time, ISO 8601.",
-    "until": "Made before this time, ISO 8601.",
-    "recipient": "Only requests of this recipient.",
-    "admin": "Only changes of this administrator, or of this user of commands.",
-    "share": "Only records about this share.",
-    "resource": "Only records about this resource, or what it contains.",
-    "action": "Only this operation, such as `queryTable`.",
-    "outcome": f"Only this decision: {', '.join(get_args(Outcome))}.",
-    "rule": "Only decisions by a rule that begins with this text.",
-    "address": "Only requests from this IP address.",
-    "requestId": "Only the request with this id.",
-}
+AUDIT_FILTERS = (
+    *("since", "until", "recipient", "admin", "share", "resource"),
+    *("action", "outcome", "rule", "address", "requestId"),
+)
 
 
 def audit_query(admin: Admin, values: Mapping[str, str]) -> AuditQuery:

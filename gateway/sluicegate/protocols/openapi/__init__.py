@@ -1,4 +1,4 @@
-"""The OpenAPI document that the gateway serves, assembled from small pieces.
+"""The OpenAPI document that the gateway serves: YAML files with paths and schemas.
 
-It describes the routes: a test compares both, and the fuzzer sends requests that it describes.
+A test compares the routes with it, and the fuzzer sends requests that it describes.
 """

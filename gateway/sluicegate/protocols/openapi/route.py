@@ -15,8 +15,8 @@ from sluicegate.protocols.openapi.address import DOCUMENT
 
 
 def openapi_route(public_url: str, prefix: str) -> Route:
-    """The route of a gateway's document, which is loaded and built when it is first requested."""
-    content = Lazy(partial(_content, public_url, prefix))
+    """The route of a gateway's document, which is loaded when it is first requested."""
+    content = Lazy(partial(_content, public_url))
 
     async def serve(request: Request) -> Response:
         return Response(await content.get(), media_type=JSON)
@@ -24,7 +24,7 @@ def openapi_route(public_url: str, prefix: str) -> Route:
     return Route(prefix + DOCUMENT, serve, methods=["GET"], name="openapi")
 
 
-def _content(public_url: str, prefix: str) -> bytes:
+def _content(public_url: str) -> bytes:
     from sluicegate.protocols.openapi.document import document  # imported late: hardly ever requested
 
-    return orjson.dumps(document(public_url, prefix))
+    return orjson.dumps(document(public_url))

@@ -9,11 +9,10 @@ import jsonschema_rs
 import pytest
 from protocols.delta_sharing.changes.logs import FEED, cdc, commit, full_remove
 from support.clients.change_answers import DELTA, feed, stream
+from support.clients.described import DOCUMENT, PATHS
 from support.gateways.shared_lake import LakeTable, SharedLake
 from support.tables.deltalog import Action, add, metadata, protocol, remove
 from support.tables.vectors import inline_vector
-
-from sluicegate.protocols.openapi.document import document
 
 WAYS = {"feed": (feed, "ChangesAnswer"), "stream": (stream, "QueryAnswer")}
 PLAIN = [
@@ -46,15 +45,13 @@ def test_every_kind_of_line_is_documented(
     response = ask(lake, table, headers={"delta-sharing-capabilities": capabilities}, **asked)
     lines = [json.loads(text) for text in response.text.splitlines()]
     assert len(lines) > len(commits)
-    described = document("http://gateway", "/delta-sharing")
-    known = {"$ref": f"#/components/schemas/{schema}", "components": described["components"]}
+    known = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
     jsonschema_rs.validator_for(known).validate(lines)
 
 
 def test_every_parameter_is_documented() -> None:
-    paths = document("http://gateway", "/delta-sharing")["paths"]
     address = "/delta-sharing/shares/{share}/schemas/{schema}/tables/{table}/changes"
-    named = {each["name"] for each in paths[address]["get"]["parameters"]}
+    named = {each["name"] for each in PATHS[address]["get"]["parameters"]}
     assert named >= {
         "startingVersion", "endingVersion", "startingTimestamp", "endingTimestamp", "maxFiles",
         "pageToken", "includeHistoricalMetadata", "includeHistoricalProtocol",

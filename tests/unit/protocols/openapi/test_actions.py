@@ -7,12 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.clients.described import fits
+from support.clients.described import SCHEMAS, fits
 
 from sluicegate.api import Presigned
 from sluicegate.protocols.delta_sharing.encoding import delta, parquet
 from sluicegate.protocols.delta_sharing.encoding.ndjson import TableTotals, VersionStamp
-from sluicegate.protocols.openapi.actions import schemas
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata, TableProtocol
 
 INLINE = {"storageType": "i", "pathOrInlineDv": "^Bg9^0", "sizeInBytes": 34, "cardinality": 1}
@@ -129,4 +128,4 @@ def test_old_removes_have_neither_partition_values_nor_size() -> None:
     assert fits("ParquetChange", change)
     assert fits("ParquetChange", change | {"partitionValues": {"a": None}, "size": 1, "stats": "{}"})
     assert not fits("ParquetChange", change | {"id": "xyz"})
-    assert "size" not in schemas()["ParquetChange"]["required"]
+    assert "size" not in SCHEMAS["ParquetChange"]["required"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
-from support.clients.described import fits
+from support.clients.described import SCHEMAS, fits
 
 from sluicegate.api import TemporaryCredentials
-from sluicegate.protocols.openapi.credentials import schemas
 from sluicegate.vending.delta_sharing_format import sharing_json
 
 SESSION = {"access_key_id": "a", "secret_access_key": "b", "session_token": "c"}
@@ -57,4 +56,4 @@ def test_no_key_of_a_session_can_be_missing(member: str) -> None:
 )
 def test_a_request_can_name_a_directory(body: dict[str, Any], valid: bool) -> None:
     assert fits("CredentialsRequest", body) is valid
-    assert list(schemas()["CredentialsRequest"]["properties"]) == ["location"]
+    assert list(SCHEMAS["CredentialsRequest"]["properties"]) == ["location"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.clients.described import fits
+from support.clients.described import SCHEMAS, fits, paths_below
 
 from sluicegate.api import InvalidRequest
 from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import HadoopTokenBody
-from sluicegate.protocols.openapi.hadoop_tokens import answer, schemas
+from sluicegate.protocols.delta_sharing.paths import PREFIX, TABLE
 
 TOKEN: dict[str, Any] = {
     "service": "s3a://lake",
@@ -23,7 +23,7 @@ TOKEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", schemas()["HadoopTokenRequest"]["properties"])
+@pytest.mark.parametrize("name", SCHEMAS["HadoopTokenRequest"]["properties"])
 def test_every_member_of_a_request_is_read(name: str) -> None:
     assert not fits("HadoopTokenRequest", {name: [1]})
     with pytest.raises(InvalidRequest, match=name):
@@ -63,7 +63,8 @@ def test_a_token_can_be_without_an_end_but_has_all_members() -> None:
 
 
 def test_the_response_is_json_or_the_bytes_of_the_file() -> None:
-    content = answer()["content"]
+    issue = paths_below(PREFIX)[f"{TABLE}/hadoop-delegation-token"]["post"]
+    content = issue["responses"]["200"]["content"]
     assert content["application/json"]["schema"] == {"$ref": "#/components/schemas/HadoopTokens"}
     binary = {"type": "string", "format": "binary"}
     assert content["application/octet-stream"]["schema"] == binary

@@ -6,12 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from support.clients.described import fits
+from support.clients.described import fits, operations, paths_below
 
 from sluicegate.api import errors
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, refuse
-from sluicegate.protocols.openapi.iceberg import catalog, files, operations, paths
 
 CREDENTIAL = {"prefix": "s3://lake/t", "config": {"s3.access-key-id": "a"}}
 TABLE: dict[str, Any] = {
@@ -19,14 +18,8 @@ TABLE: dict[str, Any] = {
 }
 
 
-def described() -> dict[tuple[str, str], dict[str, Any]]:
-    """The operations, by method and path."""
-    return {
-        (method, path): operation
-        for path, item in paths().items()
-        for method, operation in item.items()
-        if method != "parameters"
-    }
+PATHS = {path: item for path, item in paths_below("/iceberg").items() if "oauth" not in path}
+DESCRIBED = operations(PATHS)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +31,18 @@ def described() -> dict[tuple[str, str], dict[str, Any]]:
     ],
 )
 def test_every_path_of_the_catalog_is_described(address: str) -> None:
-    assert address.replace("{prefix}", addresses.PREFIX).replace("plan-id", "plan_id") in paths()
+    assert address.replace("{prefix}", addresses.PREFIX).replace("plan-id", "plan_id") in PATHS
 
 
 def test_everything_else_is_described_as_refused() -> None:
-    methods = {method for method, path in described() if path == "/{path}"}
+    methods = {method for method, path in DESCRIBED if path == "/{path}"}
     assert methods == {"get", "post", "put", "patch", "delete"}
     for method in methods:
-        assert not {"200", "204"} & described()[method, "/{path}"]["responses"].keys()
+        assert not {"200", "204"} & DESCRIBED[method, "/{path}"]["responses"].keys()
 
 
 def test_operations_have_distinct_ids() -> None:
-    identities = [operation["operationId"] for operation in described().values()]
+    identities = [operation["operationId"] for operation in DESCRIBED.values()]
     assert len(set(identities)) == len(identities)
     assert all(each.startswith("iceberg") for each in identities)
 
@@ -70,7 +63,7 @@ def test_operations_have_distinct_ids() -> None:
 def test_errors_fit_and_their_statuses_are_described(error: errors.SluicegateError) -> None:
     response = refuse(error)
     assert fits("IcebergError", json.loads(bytes(response.body)))
-    for operation in described().values():
+    for operation in DESCRIBED.values():
         assert str(response.status_code) in operation["responses"]
 
 
@@ -110,7 +103,7 @@ def test_responses(schema: str, value: Any, valid: bool) -> None:
 
 
 def test_a_load_describes_credentials_etags_and_snapshots() -> None:
-    load = described()["get", "/v1/shares/{share}/namespaces/{namespace}/tables/{table}"]
+    load = DESCRIBED["get", "/v1/shares/{share}/namespaces/{namespace}/tables/{table}"]
     named = {(each["in"], each["name"]) for each in load["parameters"]}
     headers = {("header", "X-Iceberg-Access-Delegation"), ("header", "If-None-Match")}
     assert named == {*headers, ("query", "snapshots")}
@@ -121,17 +114,11 @@ def test_a_load_describes_credentials_etags_and_snapshots() -> None:
 def test_only_the_warehouse_is_a_required_parameter() -> None:
     required = [
         (path, each["name"])
-        for (_, path), operation in described().items()
+        for (_, path), operation in DESCRIBED.items()
         for each in operation.get("parameters", ())
         if each["required"]
     ]
     assert required == [("/v1/config", "warehouse")]
-
-
-def test_planning_and_signing_are_described_apart_from_the_catalog() -> None:
-    assert all(path.startswith(operations.TABLE) for path in files.paths())
-    assert not files.paths().keys() & catalog.paths().keys()
-    assert not files.schemas().keys() & catalog.schemas().keys()
 
 
 @pytest.mark.parametrize(

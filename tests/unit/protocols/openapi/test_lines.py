@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from support.clients.described import fits
+from support.clients.described import SCHEMAS, fits
 
 from sluicegate.protocols.delta_sharing.encoding import delta, parquet
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream
-from sluicegate.protocols.openapi.lines import schemas
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 TABLE = TableMetadata("id-1", '{"type":"struct","fields":[]}', (), {})
@@ -97,5 +96,5 @@ def test_the_last_line(value: dict[str, Any], valid: bool) -> None:
 
 
 def test_readers_of_the_document_are_told_that_items_are_lines() -> None:
-    responses = [schemas()[f"{name}Answer"] for name in ("Metadata", "Query", "Changes")]
+    responses = [SCHEMAS[f"{name}Answer"] for name in ("Metadata", "Query", "Changes")]
     assert all("one line of the NDJSON response" in each["description"] for each in responses)

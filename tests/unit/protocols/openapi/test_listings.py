@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.clients.described import fits, fitting
+from support.clients.described import SCHEMAS, fits, fitting
 
 from sluicegate.api import Schema, Share, SharedTable
 from sluicegate.database.names import NamedKind, check_name
 from sluicegate.protocols.common.pagination import Page
 from sluicegate.protocols.delta_sharing import listings as sent
-from sluicegate.protocols.openapi.listings import directory_access, identity, name
-from sluicegate.protocols.openapi.schemas import record
 
 ID = "7b1c8c0e-9d3f-4b7e-8a54-3c2f1f0f6a11"
 SHARE = Share(ID, "sales", "Sales", "all of it", {"owner": "eu"})
@@ -55,7 +53,7 @@ def test_details_name_the_format_or_contain_the_share() -> None:
 def test_the_described_names_are_those_that_can_be_stored(kind: NamedKind, value: str) -> None:
     """An earlier version can have stored names that are no longer allowed."""
     is_stored = is_allowed("entry", value) and (kind == "share" or "." not in value)
-    assert fitting(name(kind)).is_valid(value) is is_stored
+    assert fitting(SCHEMAS[kind.title()]["properties"]["name"]).is_valid(value) is is_stored
     assert is_stored or not is_allowed(kind, value)
 
 
@@ -68,8 +66,10 @@ def is_allowed(kind: NamedKind, value: str) -> bool:
 
 
 def test_an_id_is_a_uuid() -> None:
-    assert fitting(identity("table")).is_valid(ID)
-    assert not fitting(identity("table")).is_valid("1")
+    for kind in ITEMS:
+        identity = fitting(SCHEMAS[kind]["properties"]["id"])
+        assert identity.is_valid(ID)
+        assert not identity.is_valid("1")
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_an_id_is_a_uuid() -> None:
     ],
 )
 def test_members_for_directory_access(members: dict[str, Any], valid: bool) -> None:
-    assert fitting(record("A table.", {}, directory_access())).is_valid(members) is valid
+    assert fits("Table", {**ITEMS["Table"], **members}) is valid

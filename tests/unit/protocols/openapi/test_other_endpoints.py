@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 import pytest
 from starlette.applications import Starlette
 from support.clients.asgi import ask
-from support.clients.described import fits, fitting
+from support.clients.described import PATHS, fits, fitting
+from support.clients.described import operations as operations_of
 
 from sluicegate.access.authentication.oauth.endpoint import (
     TOKEN_PATHS,
@@ -19,24 +19,18 @@ from sluicegate.access.authentication.oauth.endpoint import (
 from sluicegate.access.authentication.oauth.requests import FORM, SCOPES, OAuthError
 from sluicegate.http.health import HEALTH_PATHS, health_routes
 from sluicegate.protocols.file_links.links import ContentLinks
-from sluicegate.protocols.openapi.other_endpoints import paths
 
-PATHS = paths()
+PROTOCOLS = ("/delta-sharing/", "/iceberg/")
+OTHERS = {path: item for path, item in PATHS.items() if not path.startswith(PROTOCOLS)}
 LINKS = [path for path in PATHS if path.startswith("/content/")]
 
 
-def operations() -> list[dict[str, Any]]:
-    return [
-        operation
-        for item in PATHS.values()
-        for method, operation in item.items()
-        if method != "parameters"
-    ]
+OPERATIONS = [*operations_of(OTHERS).values()]
 
 
 def test_none_of_them_needs_a_token_and_ids_are_distinct() -> None:
-    assert [each["security"] for each in operations()] == [[]] * len(operations())
-    assert len({each["operationId"] for each in operations()}) == len(operations())
+    assert [each["security"] for each in OPERATIONS] == [[]] * len(OPERATIONS)
+    assert len({each["operationId"] for each in OPERATIONS}) == len(OPERATIONS)
 
 
 async def test_health_checks_respond_as_described() -> None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.clients.described import paths_below
 
 from sluicegate.protocols.delta_sharing.paths import TABLE
-from sluicegate.protocols.openapi.assets.paths import paths as asset_paths
-from sluicegate.protocols.openapi.operations import operation
-from sluicegate.protocols.openapi.paths import paths
-from sluicegate.protocols.openapi.schemas import text
+from sluicegate.protocols.openapi.address import DOCUMENT
 
-OK = {"description": "Done."}
+ASSETS = ("volumes", "models", "skills")
+PATHS = {
+    path: item
+    for path, item in paths_below("/delta-sharing").items()
+    if path != DOCUMENT and not any(kind in path for kind in ASSETS)
+}
 ALWAYS = {"200", "400", "401", "403", "429", "500", "503"}
 
 
 def found(method: str, path: str) -> dict[str, Any]:
-    described: dict[str, Any] = paths()[path][method]
+    described: dict[str, Any] = PATHS[path][method]
     return described
 
 
@@ -26,18 +29,17 @@ def test_the_endpoints_are_those_of_the_protocol() -> None:
         *("/version", "/metadata", "/query", "/changes", "/queries/{queryId}"),
         *("/temporary-table-credentials", "/hadoop-delegation-token"),
     }
-    assert paths().keys() == {
+    assert PATHS.keys() == {
         *("/shares", "/shares/{share}", "/shares/{share}/schemas", "/shares/{share}/all-tables"),
         *("/shares/{share}/schemas/{schema}/tables", TABLE),
         *(f"{TABLE}{part}" for part in table),
-        *asset_paths(),
     }
 
 
-@pytest.mark.parametrize("path", paths())
+@pytest.mark.parametrize("path", PATHS)
 def test_the_parameters_of_a_path_are_described_in_its_order(path: str) -> None:
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-    assert [each["name"] for each in paths()[path].get("parameters", ())] == names
+    assert [each["name"] for each in PATHS[path].get("parameters", ())] == names
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_only_endpoints_with_a_body_refuse_large_ones(method: str, path: str, sc
 
 
 def test_all_other_endpoints_are_read_without_a_body() -> None:
-    for path, item in paths().items():
+    for path, item in PATHS.items():
         for method in item.keys() & {"get", "head"}:
             assert "requestBody" not in item[method]
             missing = set() if path == "/shares" else {"404"}
@@ -83,13 +85,3 @@ def test_the_version_by_head_is_deprecated() -> None:
 def test_parameters_of_the_query_string(method: str, path: str, names: list[str]) -> None:
     given = found(method, path)["parameters"]
     assert [each["name"] for each in given if each["in"] == "query"] == names
-
-
-def test_an_operation_has_only_what_it_is_given() -> None:
-    assert operation("a", "A", OK, errors=()) == {
-        **{"operationId": "a", "summary": "A", "responses": {"200": OK}}
-    }
-    full = operation("a", "A", OK, parameters=[text("")], errors=("404",), sends="Query")
-    assert full["parameters"] == [text("")]
-    assert full["requestBody"]["content"].keys() == {"application/json"}
-    assert full["responses"].keys() == {"200", "404"}

@@ -1,0 +1,1 @@
+"""The OpenAPI document of the Admin API: YAML files with paths and schemas."""

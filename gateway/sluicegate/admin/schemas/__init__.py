@@ -1,1 +1,0 @@
-"""Schemas of the responses of the Admin API, for its OpenAPI document."""

@@ -1,1 +1,0 @@
-"""The description of activation links."""

@@ -1,1 +1,0 @@
-"""Volumes, models and skills in the OpenAPI document."""
