@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import click
 import pytest
 
 from sluicegate import api
@@ -77,3 +81,40 @@ def test_the_page_of_commands_lists_every_command(command: str) -> None:
     page = (DOCS / "operators" / "commands.md").read_text(encoding="utf-8")
     names = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| ")]
     assert any(f"`{command}`" in name for name in names)
+
+
+def test_the_reference_of_commands_shows_choices_defaults_and_what_is_required() -> None:
+    page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    _, _, admin = page.partition("\n### `sluicegate admin create`\n")
+    row = next(line for line in admin.splitlines() if line.startswith("| `--role` "))
+    assert row.startswith("| `--role` | `viewer`, `admin` or `owner` |  | ")
+    assert row.endswith(" Required. |")
+    _, _, search = page.partition("\n### `sluicegate audit search`\n")
+    assert "\n| `--limit` | number from 1 to 100000 | 1000 | " in search.partition("\n## ")[0]
+
+
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(DOCS)
+    return import_module("generators.commands")
+
+
+@pytest.mark.parametrize("text", ["Greet.", "Greet.\n\n\b\nExamples:\n"])
+def test_a_command_without_examples_is_an_error(generator: Any, text: str) -> None:
+    group = click.Group("sluicegate", commands={"greet": click.Command("greet", help=text)})
+    with pytest.raises(generator.MissingExamples, match=r"^sluicegate greet: "):
+        generator.page_of(group)
+
+
+def test_commands_of_installed_plugins_are_described(
+    generator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Greet.\n\n\b\nExample:\n  sluicegate greet\n"
+
+    def register(cli: click.Group) -> None:
+        cli.add_command(click.Command("greet", help=text))
+
+    plugin = SimpleNamespace(sluicegate_register_commands=register)
+    declared = [SimpleNamespace(name="greet", load=lambda: plugin)]
+    monkeypatch.setattr(generator, "entry_points", lambda group: declared)
+    assert "\n## `sluicegate greet`\n\nGreet.\n" in generator.commands_page()
