@@ -23,7 +23,7 @@ from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.table import SyntheticTable
 from benchmarks.support.usage import spent
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, table_info
 
 LISTING = "/shares/sales/schemas/whole/tables"
 FIRST_PAGE = f"{LISTING}?maxResults=500"

@@ -22,7 +22,7 @@ from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.shared_table import storage_of, write_log
 from benchmarks.support.table import SyntheticTable
 from benchmarks.support.usage import spent
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _TABLES = 4
 _WARM_REQUESTS = 5

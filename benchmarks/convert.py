@@ -24,7 +24,7 @@ from benchmarks.support.usage import cpu_seconds, peak_rss_mb, spent
 
 if TYPE_CHECKING:
     from benchmarks.support.converted_table import Conversions
-    from sluicegate.testing.servers.seaweedfs import SeaweedFS
+    from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Report:
 
     from benchmarks.peers.converting import compared_in_fresh_process
     from benchmarks.support.converted_table import NAME, NAMESPACE, create_table, location_of
-    from sluicegate.testing.servers.seaweedfs import SeaweedFS
+    from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
     with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as directory:
         folder = Path(directory)

@@ -23,7 +23,7 @@ from benchmarks.support.report import Figures, Report
 from benchmarks.support.request_mix import MeasuredServer, measured_gateway, request_mix
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.shared_table import SharedTable, shared_table
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -20,9 +20,9 @@ from support.tasks.purge_model import ideal_seconds, rate_of_task, seconds_by_ru
 
 from benchmarks.support.purged_table import Purges, write_files
 from benchmarks.support.report import Figures, Report
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.purge.deletion import BATCH
 from sluicegate_spark.purge.wave_rule import Cluster
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _SIZES = (10**6, 10**7, 10**8, 10**9)
 _CORES = (8, 64, 512)

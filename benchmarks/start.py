@@ -25,7 +25,7 @@ from benchmarks.support.http import Connection, encode
 from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.usage import cpu_seconds, process_tree, pss_mb, rss_mb
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 _SETTLE_SECONDS = 3.0
 _PAUSE_SECONDS = 0.005

@@ -16,7 +16,7 @@ from benchmarks.support.http import Connection
 from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.usage import rss_mb, spent
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _TABLES = "/shares/sales/schemas/eu/tables"
 

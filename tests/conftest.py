@@ -11,7 +11,7 @@ from support.process.random_cases import times
 from support.process.shared_trust import shared_trust
 from support.servers.databases import postgres
 
-from sluicegate.testing.leaks import no_secret_leaks
+from sluicegate_testing.leaks import no_secret_leaks
 
 __all__ = ["no_secret_leaks", "postgres"]
 

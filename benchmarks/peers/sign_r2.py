@@ -24,9 +24,9 @@ def r2_works(
 
 def _sluicegate(keys: Sequence[str], expires_in: int) -> Callable[[], object]:
     """`Storage.presign` as a query calls it: locations in, URLs out."""
-    from sluicegate.testing.fakes import FakeContext
     from sluicegate_r2.config import R2Config
     from sluicegate_r2.storage import R2Storage
+    from sluicegate_testing.fakes import FakeContext
 
     bucket = f"r2://lake@{_HOST}/"
     settings = {"access_key_id": _ACCESS_KEY_ID, "secret_access_key": _SECRET}

@@ -19,8 +19,6 @@ from support.tasks.spark_tasks import CATALOG, catalogs_of
 
 from benchmarks.support.table import SyntheticTable, file_path
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.conversion.origin import Origin
@@ -35,6 +33,8 @@ from sluicegate_spark.engine import Engine
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.tables import TaskCatalog
 from sluicegate_spark.work import Work
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 NAMESPACE, NAME = "eu", "orders"
 _BATCH = 8192

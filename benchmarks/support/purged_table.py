@@ -12,10 +12,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from support.tables.purged_tables import ROWS, config_of, handed_over, name_files, own_catalog
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SIZE = 100
 _AT_ONCE = 16

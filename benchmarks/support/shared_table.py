@@ -13,7 +13,7 @@ from benchmarks.support.counting import CountingProxy, counting_proxy
 from benchmarks.support.gateway import ServedGateway, gateway
 from benchmarks.support.replaying import replaying_proxy
 from benchmarks.support.table import SyntheticTable
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 TABLE = "/shares/sales/schemas/eu/tables/orders"
 _KEY = "lake/sales/orders"

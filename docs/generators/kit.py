@@ -52,12 +52,13 @@ def kit_page() -> str:
 def _lines() -> Iterator[str]:
     yield from ("# Conformance kit", "", "<!-- Made by docs/generate.py: do not edit. -->", "")
     yield from (
-        "What the suites of `sluicegate.testing` need, and what else it provides. A suite is a class",
+        "What the suites of `sluicegate_testing` need, and what else it provides. A suite is a class",
         "that your test class inherits. Override each fixture that is required, and the others if",
         "their defaults do not fit. [Conformance checks](conformance.md) lists the tests of each",
         "suite, and the [guide](guide.md#a-complete-catalog) has an example. The fixtures can be in",
         "the class or in its module. If a fixture or test of yours is asynchronous, configure",
-        "`asyncio_mode` of pytest-asyncio; the suites do not need it.",
+        "`asyncio_mode` of pytest-asyncio; the suites do not need it. To install the kit, see",
+        "[sluicegate-testing](../../plugins/testing/README.md).",
         "",
     )
     yield from ("## Fixtures and declarations of every instance", "")
@@ -66,23 +67,23 @@ def _lines() -> Iterator[str]:
     for module, name in SUITES:
         kind = _member(module, name)
         inherited = tuple(vars(base)) if issubclass(kind, base) else ()
-        yield from (f"## `sluicegate.testing.{module}.{name}`", "")
+        yield from (f"## `sluicegate_testing.{module}.{name}`", "")
         yield from _suite(module, name, inherited)
     yield from ("## Values in fixtures", "")
     for module, name in VALUES:
         yield from (
-            f"In `sluicegate.testing.{module}`:",
+            f"In `sluicegate_testing.{module}`:",
             "",
             *described(name, _member(module, name)),
             "",
         )
-    yield from ("## Fakes", "", "In `sluicegate.testing.fakes`:", "")
+    yield from ("## Fakes", "", "In `sluicegate_testing.fakes`:", "")
     for name in FAKES:
         yield from (*described(name, _member("fakes", name)), "")
     yield from ("## Servers and helpers", "")
     for module, name in HELPERS:
         yield from (
-            f"In `sluicegate.testing.{module}`:",
+            f"In `sluicegate_testing.{module}`:",
             "",
             *_described(name, _member(module, name)),
             "",
@@ -127,4 +128,4 @@ def _described(name: str, value: Any) -> Iterator[str]:
 
 
 def _member(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(f"sluicegate.testing.{module}"), name)
+    return getattr(importlib.import_module(f"sluicegate_testing.{module}"), name)

@@ -18,8 +18,8 @@ from sluicegate.access.grants import Grants
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.cli.main import run
 from sluicegate.database import Store
-from sluicegate.testing.fakes import authentication_request as asking
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.fakes import authentication_request as asking
+from sluicegate_testing.secrets import keep_secret
 
 SHARES = """
 shares: {sales: {schemas: {eu: {tables: {orders: {catalog: raw, table: "file:///srv/orders"}}}}}}

@@ -18,7 +18,7 @@ from sluicegate.admin.identity import Role
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.testing.secrets import keep_secret, keep_written
+from sluicegate_testing.secrets import keep_secret, keep_written
 
 __all__ = ["database_url", "store"]
 

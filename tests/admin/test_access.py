@@ -18,7 +18,7 @@ from sluicegate.api.errors import InvalidRequest, NotFound, RateLimited, Unauthe
 from sluicegate.cli.main import run
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 
 @pytest.fixture

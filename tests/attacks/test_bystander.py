@@ -10,7 +10,7 @@ import pytest
 from support.clients.bystander import watched
 from support.gateways.attacked import Attacked
 
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 _GROWS = "x = bytearray(200_000_000); del x; print('done', flush=True); input()"
 

@@ -19,7 +19,7 @@ from sluicegate.api.errors import PermissionDenied
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.config.yaml import JsonDocument
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 MINE = ("returns", "fresh")
 

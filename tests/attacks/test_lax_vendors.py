@@ -12,11 +12,11 @@ import boto3
 import pytest
 
 from sluicegate.api import CredentialVendor, Scope, TemporaryCredentials
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
-from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_testing.storage import Put, StorageBehaviour
 
 Vend = Callable[[SeaweedFS, Scope], TemporaryCredentials]
 Check = Callable[[StorageBehaviour, S3Storage, CredentialVendor, Put], Awaitable[None]]

@@ -25,7 +25,7 @@ from sluicegate.api import (
     client_options,
     retry_config,
 )
-from sluicegate.testing.servers._certificate import CertificateFiles, make_certificate
+from sluicegate_testing.servers._certificate import CertificateFiles, make_certificate
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, GCSCredential

@@ -15,9 +15,9 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.api import ObjectDirectory, PermissionDenied, SluicegateError
 from sluicegate.tables.delta import DeltaFormat
-from sluicegate.testing.fakes import FakeContext
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
+from sluicegate_testing.fakes import FakeContext
 
 SECRET = "the signing key"
 READS = 200

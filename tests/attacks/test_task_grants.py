@@ -22,7 +22,7 @@ from sluicegate.api.errors import SluicegateError
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 # Fewer do not succeed in each realm.
 EXAMPLES = 100 if times() == 1 else 200 * times()

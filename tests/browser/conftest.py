@@ -15,7 +15,7 @@ from support.clients.visitor import Visitor, visitor
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.process.browser import chromium, require_browser
 
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

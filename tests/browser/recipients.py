@@ -11,7 +11,7 @@ from support.clients.visitor import Visitor
 from support.gateways.gateway import RunningGateway
 from support.process.ending import LEAVE
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 COUNTRIES = ("Deutschland", "Österreich", "Schweiz")
 """A column of the tables that recipients read."""

@@ -14,7 +14,7 @@ from support.clients.album import Album
 from support.clients.visitor import Visitor
 from support.gateways.gateway import RunningGateway
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 MOST_PAGES = 100
 

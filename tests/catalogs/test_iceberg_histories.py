@@ -12,7 +12,7 @@ from support.tables.iceberg_history import SCHEMA as COLUMNS
 from support.tables.iceberg_history import IcebergHistory
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _SEEDS, _LENGTH = 3, 6
 

@@ -14,7 +14,7 @@ from support.tables.large_vectors import FITS, TIMEOUT_SECONDS, fill, left, scat
 from support.tables.large_vectors import SCHEMA as COLUMNS
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 
 @pytest.fixture(scope="module")

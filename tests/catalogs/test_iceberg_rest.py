@@ -24,7 +24,7 @@ from support.gateways.iceberg_rest import (
 )
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SESSION_SECONDS = 6
 ROWS = pa.table({"id": pa.array(range(5), pa.int64()), "city": ["Köln", "Bonn", "Köln", None, "Ulm"]})

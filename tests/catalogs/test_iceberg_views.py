@@ -12,7 +12,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchTableError
 from support.gateways.iceberg_rest import SCHEMA, SHARE, shared_from
 
-from sluicegate.testing.servers.polaris import Polaris
+from sluicegate_testing.servers.polaris import Polaris
 
 VIEW = "the table cannot be shared: it is a view in its catalog"
 NO_REF = "the branch or tag at which the table is shared does not exist"

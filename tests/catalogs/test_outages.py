@@ -17,7 +17,7 @@ import pytest
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

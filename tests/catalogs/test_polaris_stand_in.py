@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sluicegate.testing.servers.polaris import Polaris, PolarisVersion
+from sluicegate_testing.servers.polaris import Polaris, PolarisVersion
 
 DELEGATION = "X-Iceberg-Access-Delegation"
 TABLE = "/v1/lake/namespaces/ns0/tables/t0"

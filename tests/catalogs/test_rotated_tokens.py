@@ -12,7 +12,7 @@ from sluicegate.api import Unavailable
 from sluicegate.config import load_settings
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, table_info
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from sluicegate.config import Settings
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
 from sluicegate.protocols.common.schema_tables import SchemaTables
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 SCHEMA = Schema("7c9e", Share("s1", "sales"), "eu")
 SOURCE = SharedSchemaSource("main", "up")

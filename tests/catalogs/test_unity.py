@@ -13,7 +13,7 @@ import pytest
 from deltalake import write_deltalake
 from support.gateways.unity_lake import ManagedTable, UnityLake, rows, unity_lake
 
-from sluicegate.testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
+from sluicegate_testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from support.gateways.gateway import (
 )
 from support.gateways.s3_lake import storage_of
 
-from sluicegate.testing.secrets import keep_credentials, keep_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.secrets import keep_credentials, keep_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityServer,
     model_info,
     version_info,

@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError
 from support.gateways.s3_lake import storage_of, write_table
 from support.gateways.unity_lake import UnityLake, rows, unity_lake
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, table_info
 
 NOBODY = Identity("nobody", "nobodys-key", "nobodys-secret")
 CREDENTIALS = "schemas/eu/tables/orders/temporary-table-credentials"

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

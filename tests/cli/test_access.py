@@ -12,7 +12,7 @@ from support.servers.migrated import new_sqlite
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.cli.main import run
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 BROKEN = """
 from sluicegate.api import PluginConfig, Policy, PolicyType, hookimpl

@@ -148,7 +148,7 @@ def test_tables_lists_what_catalogs_offer(installed: Site, folder: Path, capsys:
 
 ASSETS = """
 from sluicegate.api import CatalogConfig, CatalogType, CatalogAsset, hookimpl
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 class Assets(MemoryCatalog):
     def __init__(self, config, context):

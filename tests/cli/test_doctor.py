@@ -21,10 +21,10 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 from support.tables.filesets import schema_field
 
 from sluicegate.cli.main import run
-from sluicegate.testing.servers import _certificate
-from sluicegate.testing.servers._certificate import make_certificate
-from sluicegate.testing.servers.ports import free_port
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers import _certificate
+from sluicegate_testing.servers._certificate import make_certificate
+from sluicegate_testing.servers.ports import free_port
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 Capture = pytest.CaptureFixture[str]
 ODD = CATALOG.replace('return ["eu"]', r'return ["\x1b[2J"]')

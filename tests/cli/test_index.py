@@ -10,7 +10,7 @@ from support.gateways.gateway import completed_here, run_here, write_configurati
 from support.gateways.s3_lake import storage_of
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 
 @pytest.fixture

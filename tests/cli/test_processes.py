@@ -24,7 +24,7 @@ from support.servers.serving import script, serving
 
 from sluicegate.http.serving import bind
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 SECONDS = 60
 

@@ -16,7 +16,7 @@ from support.servers.delegation import body as task_body
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.cli.main import run
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 Capture = pytest.CaptureFixture[str]
 Outcome = tuple[int, str, str]

@@ -16,7 +16,7 @@ import pytest
 
 from sluicegate import __version__
 from sluicegate.cli.main import run
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 TOKEN = "slgadm_" + "t" * 43
 VERSION = {"Sluicegate-Version": __version__}

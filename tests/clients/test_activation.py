@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 from support.clients.recipient import Recipient
 from support.gateways.gateway import running_gateway, write_configuration
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 
 def test_the_downloaded_profile_reads_what_is_shared(tmp_path: Path) -> None:

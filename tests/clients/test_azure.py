@@ -26,8 +26,8 @@ from support.gateways.gateway import RunningGateway, running_gateway, write_conf
 from support.process.ending import LEAVE
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.secrets import keep_credentials, keep_url_secret, keep_written
-from sluicegate.testing.servers.azurite import Azurite
+from sluicegate_testing.secrets import keep_credentials, keep_url_secret, keep_written
+from sluicegate_testing.servers.azurite import Azurite
 
 ROWS = pa.table(
     {

@@ -18,7 +18,7 @@ from obstore.store import S3Store
 from support.gateways.s3_lake import SCHEMA, S3Lake, s3_lake, storage_of, write_table
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table({"id": pa.array(range(20), pa.int64()), "city": ["Köln", "Bonn"] * 10})
 ORDERS, CLONE, SOURCE = "orders", "clone", "sources/orders"

@@ -13,7 +13,7 @@ from pyiceberg.io import load_file_io
 from support.gateways.iceberg_lake import SCHEMA, SHARE, IcebergLake, iceberg_lake
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table({"id": pa.array(range(5), pa.int64()), "city": ["Köln", "Bonn", "Köln", None, "Ulm"]})
 MORE = pa.table({"id": pa.array([5, 6], pa.int64()), "city": ["Jena", "Trier"]})

@@ -8,11 +8,11 @@ import pytest
 from pyiceberg.io import FileIO, load_file_io
 from support.servers.iceberg_signing import SigningServer, signing_server
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.storage import AWKWARD_NAMES
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.storage import AWKWARD_NAMES
 
 CONTENT = bytes(range(256)) * 4096
 REFUSED = r"403|Forbidden|Failed to sign"

@@ -18,9 +18,9 @@ from support.gateways.gateway import RunningGateway, running_gateway, sluicegate
 from support.gateways.s3_lake import storage_of, write_table
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.ports import free_port
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.ports import free_port
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table({"id": pa.array(range(40), pa.int64()), "city": ["Köln", "a b"] * 20})
 TABLE_ID = "6f9619ff-8b86-4d01-b42d-00c04fc964ff"

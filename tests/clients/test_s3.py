@@ -19,7 +19,7 @@ from support.gateways.s3_lake import SCHEMA, S3Lake, delete_directory, s3_lake, 
 from support.servers.s3_folder import serving_s3
 from support.tables.rows import assert_same_rows
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table(
     {

@@ -18,8 +18,8 @@ from botocore.exceptions import ClientError
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.gateways.s3_lake import storage_of
 
-from sluicegate.testing.secrets import keep_credentials
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.secrets import keep_credentials
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SKILL = b"---\nname: sql-style\ndescription: How we write SQL.\n---\n"
 FOLDERS = {

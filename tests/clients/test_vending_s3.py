@@ -15,7 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from support.gateways.s3_lake import S3Lake, s3_lake, storage_of, write_table
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table({"id": pa.array(range(5), pa.int64())})
 SIBLINGS = ("other", "orders2", "orders_archive", "sales/orders")

@@ -18,7 +18,7 @@ from sluicegate.admin.identity import Admin, Role
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 HOSTILE = "<script>alert('x')</script>\u202egnirts\u0007\"' onload=x"
 """A text that runs or hides something, if a page does not escape it."""

@@ -17,7 +17,7 @@ from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.admin.console.endpoint import ConsoleRoute, PageEndpoint
 from sluicegate.admin.identity import ROLES, Role
 from sluicegate.admin.recipient_access import NewCredential
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 NAMES = {
     "share": "sales",

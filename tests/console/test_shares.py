@@ -7,7 +7,7 @@ from support.clients.asgi import Request, exchange
 
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.admin.recipient_access import NewCredential
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 ORDERS = "/console/shares/sales/schemas/eu/table/orders"
 

@@ -32,7 +32,7 @@ from sluicegate.api import (
 )
 from sluicegate.delegation.client import Delegated, TaskClientConfig, TaskStrategy, task_strategy
 from sluicegate.http.serving import address_of, bind, serve_app
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 TASK = DelegatedTask(
     id="", operation=PURGE, realm="prod", table=TableIdentity("entity", CATALOG, ("NS1",), "T1")

@@ -16,13 +16,13 @@ from support.gateways.gateway import sluicegate
 from support.process.external_files import skip_without
 
 from sluicegate import __version__
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "deploy" / "compose"
 CHART = ROOT / "deploy" / "helm" / "sluicegate"
 # It needs a JDK and jars, so workers have another image.
-NOT_IN_THE_IMAGE = {"plugins/spark"}
+NOT_IN_THE_IMAGE = {"plugins/spark", "plugins/testing"}
 OPTIONS = (
     *("gateway.autoscaling.enabled", "delegation.enabled", "worker.enabled"),
     *("ingress.enabled", "metrics.enabled"),

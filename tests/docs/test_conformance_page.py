@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sluicegate.testing.assets import AssetBehaviour
-from sluicegate.testing.authenticators import AuthenticatorBehaviour
-from sluicegate.testing.catalog import CatalogBehaviour
-from sluicegate.testing.executors import TaskExecutorBehaviour
-from sluicegate.testing.formats import FormatBehaviour
-from sluicegate.testing.policies import PolicyBehaviour
-from sluicegate.testing.storage import StorageBehaviour
-from sluicegate.testing.token_bindings import TokenBindingBehaviour
+from sluicegate_testing.assets import AssetBehaviour
+from sluicegate_testing.authenticators import AuthenticatorBehaviour
+from sluicegate_testing.catalog import CatalogBehaviour
+from sluicegate_testing.executors import TaskExecutorBehaviour
+from sluicegate_testing.formats import FormatBehaviour
+from sluicegate_testing.policies import PolicyBehaviour
+from sluicegate_testing.storage import StorageBehaviour
+from sluicegate_testing.token_bindings import TokenBindingBehaviour
 
 PAGE = Path(__file__).parents[2].joinpath("docs/plugins/conformance.md").read_text("utf-8")
 SECTIONS = {

@@ -18,7 +18,8 @@ import orjson
 import pytest
 from support.process.docs import PAGES, ROOT
 
-from sluicegate import api, formats, testing
+import sluicegate_testing
+from sluicegate import api, formats
 from sluicegate.api import conditions
 
 # What a browser loads by itself, in contrast to a link that a reader may follow.
@@ -143,7 +144,7 @@ def test_the_reference_has_every_module_of_the_conformance_kit(site: Path) -> No
     ids = parsed(site / "reference" / "testing" / "index.html").ids
     modules = [
         found.name
-        for found in pkgutil.walk_packages(testing.__path__, "sluicegate.testing.")
+        for found in pkgutil.walk_packages(sluicegate_testing.__path__, "sluicegate_testing.")
         if "._" not in found.name
     ]
     assert len(modules) > 10

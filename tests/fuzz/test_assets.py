@@ -14,8 +14,8 @@ from support.fuzz.fuzzing import Fuzzer
 from support.gateways.in_process import Answer
 
 from sluicegate.api import CredentialVendor
-from sluicegate.testing.fakes import MemoryVendor
 from sluicegate.vending.select import Vendors
+from sluicegate_testing.fakes import MemoryVendor
 
 _KINDS = ("volume", "model", "skill")
 _METHODS = (None,) * 9 + ("GET", "POST", "HEAD", "PUT", "DELETE")

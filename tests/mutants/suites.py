@@ -13,7 +13,7 @@ _CORE = "gateway/sluicegate"
 _SOURCES = re.compile(r"(gateway/sluicegate|(plugins|catalog_adapters)/\w+/src)/.*\.py")
 _IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)", re.MULTILINE)
 # The kit for the tests of plugins is no part of what is tested; Spark needs its own environment.
-_LEFT_OUT = (f"{_CORE}/testing/", "plugins/spark/")
+_LEFT_OUT = (f"{_CORE}/testing.py", "plugins/testing/", "plugins/spark/")
 # Tests that are not, or not only, in the folder of a package's name; the longest prefix counts.
 _TESTS = {
     "catalog_adapters/iceberg/src": (

@@ -21,7 +21,7 @@ MOST_LINES = 350
 MOST_LINES_OF_TESTS = 500
 LONGER = {
     "gateway/sluicegate/plugins/hookspecs.py": "one hook after the other, and its documentation",
-    "gateway/sluicegate/testing/servers/polaris.py": "every endpoint of a server",
+    "plugins/testing/src/sluicegate_testing/servers/polaris.py": "every endpoint of a server",
 }
 MOST_ENTRIES = 20
 Graph = Mapping[str, set[str]]

@@ -14,7 +14,10 @@ import sluicegate
 from sluicegate import api
 
 # Of `google`, only the cloud's libraries: OTLP's messages are `google.protobuf`.
-FORBIDDEN = {"azure", "boto3", "botocore", "google.auth", "google.cloud", "pyiceberg", "pyspark"}
+FORBIDDEN = {
+    *("azure", "boto3", "botocore", "google.auth", "google.cloud", "pyiceberg", "pyspark"),
+    *("pytest", "sluicegate_testing"),
+}
 CORE = [
     module.name
     for module in pkgutil.walk_packages(sluicegate.__path__, "sluicegate.")
@@ -71,7 +74,7 @@ def test_every_name_of_the_api_can_be_imported() -> None:
         assert api.Nothing  # type: ignore[attr-defined]
 
 
-def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None:
+def test_the_core_imports_no_cloud_sdk_no_spark_no_iceberg_library_and_no_kit() -> None:
     assert len(CORE) > 50
     assert loaded_by(*CORE) & FORBIDDEN == set()
 
@@ -116,6 +119,6 @@ def test_serving_loads_what_verifies_web_tokens_only_when_one_comes() -> None:
     assert loaded_by("sluicegate.server.serve") & {"jwt", "cryptography", "aiohttp"} == set()
 
 
-@pytest.mark.parametrize("module", ["sluicegate.testing.fakes", "sluicegate.testing.shape"])
+@pytest.mark.parametrize("module", ["sluicegate_testing.fakes", "sluicegate_testing.shape"])
 def test_the_kit_brings_no_part_of_a_running_gateway(module: str) -> None:
     assert loaded_by(module) & {"starlette", "uvicorn", "sqlalchemy", "pyarrow"} == set()

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.testing.shape import check_shape
+from sluicegate_testing.shape import check_shape
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "third-party-plugin"
+KIT = ROOT / "plugins" / "testing"
 IN_TREE = [*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("catalog_adapters/*/pyproject.toml")]
+PLUGINS = sorted({path.parent for path in IN_TREE} - {KIT})
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent for path in IN_TREE), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", PLUGINS, ids=lambda path: path.name)
 def test_every_in_tree_plugin_has_the_common_shape(folder: Path) -> None:
     assert check_shape(folder) == []
 
@@ -117,14 +119,19 @@ SOURCE = "src/sluicegate_manifest"
             "sluicegate.apikeys",
         ),
         (
-            adding(f"{SOURCE}/x.py", "import sluicegate.testing"),
+            adding(f"{SOURCE}/x.py", "import sluicegate_testing"),
             f"{SOURCE}/x.py:1",
-            "sluicegate.testing",
+            "sluicegate_testing",
         ),
         (
             adding("tests/test_x.py", "import sluicegate.app"),
             "tests/test_x.py:1",
             "imports sluicegate.app",
+        ),
+        (
+            adding("tests/test_x.py", "from sluicegate.testing.fakes import FakeContext"),
+            "tests/test_x.py:1",
+            "imports sluicegate.testing.fakes",
         ),
     ],
 )
@@ -153,7 +160,7 @@ def test_what_a_plugin_may_import(plugin: Path, line: str) -> None:
 
 
 def test_external_authors_run_it_as_a_command(plugin: Path) -> None:
-    command = [sys.executable, "-m", "sluicegate.testing.shape"]
+    command = [sys.executable, "-m", "sluicegate_testing.shape"]
 
     def outcome(*arguments: str) -> tuple[int, str]:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
@@ -166,7 +173,7 @@ def test_external_authors_run_it_as_a_command(plugin: Path) -> None:
 
 
 def test_the_command_explains_itself() -> None:
-    command = [sys.executable, "-m", "sluicegate.testing.shape", "--help"]
+    command = [sys.executable, "-m", "sluicegate_testing.shape", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: python -m sluicegate.testing.shape FOLDER [NAME]")
+    assert done.stdout.startswith("usage: python -m sluicegate_testing.shape FOLDER [NAME]")

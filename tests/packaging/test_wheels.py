@@ -18,7 +18,7 @@ from releasing.projects import ROOT, Project, everything, gateway, plugins
 import sluicegate
 
 # Those that are built for each change: plugins have one shape, which `test_shape` checks for all.
-BUILT = ("sluicegate", "sluicegate-file", "sluicegate-s3", "sluicegate-iceberg")
+BUILT = ("sluicegate", "sluicegate-file", "sluicegate-s3", "sluicegate-iceberg", "sluicegate-testing")
 PROJECTS = [
     pytest.param(
         project,
@@ -54,10 +54,16 @@ def test_registries_take_the_distributions(dist: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_gateways_wheel_holds_the_conformance_kit_and_the_migrations(dist: Path) -> None:
+def test_the_gateways_wheel_holds_the_migrations_and_no_test_server(dist: Path) -> None:
     names = zipfile.ZipFile(gateway().wheel(dist)).namelist()
-    assert "sluicegate/testing/storage.py" in names
+    assert not any(name.startswith(("sluicegate/testing/", "sluicegate_testing")) for name in names)
     assert any(name.startswith("sluicegate/database/migrations/versions/") for name in names)
+
+
+def test_the_extra_for_tests_is_the_conformance_kit(dist: Path) -> None:
+    required = metadata.metadata(gateway(), dist).get_all("Requires-Dist") or ()
+    (kit,) = (text for text in required if text.endswith("extra == 'testing'"))
+    assert kit.startswith("sluicegate-testing<")
 
 
 def test_the_packages_version_is_the_distributions() -> None:

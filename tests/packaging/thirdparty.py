@@ -1,8 +1,8 @@
 """Installs the example plugin as any author would, and runs its tests.
 
-The gateway's wheel is built, the example copied out of the tree, both installed into a fresh
-environment (without the in-tree plugins), and the plugin's own suite run there. Then a configuration
-that uses it is checked by the installed command.
+The wheels of the gateway and the kit are built, the example copied out of the tree, all installed into
+a fresh environment (without the in-tree plugins), and the plugin's own suite run there. Then a
+configuration that uses it is checked by the installed command.
 
 The example of each released version of the gateway runs in the same way, unchanged: what was promised
 to plugin authors then (docs/plugins/compatibility.md) holds today. So does the suite of the plugin
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,40 +26,42 @@ EXAMPLE = ROOT / "examples" / "third-party-plugin"
 RELEASED = ROOT / "tests" / "packaging" / "released"
 NAME = "manifest"
 CONFIGURATION = "catalogs:\n  lake: {type: manifest, file: tables.csv}\n"
-_USES_THE_KIT = re.compile(r"^from (?:sluicegate\.testing|sluicegate_spark\.engine)\b", re.MULTILINE)
+_USES_THE_KIT = re.compile(r"^from (?:sluicegate_testing|sluicegate_spark\.engine)\b", re.MULTILINE)
+# The examples treat warnings as errors. The kit's earlier path works with this one.
+_TOLERATED = ("-W", "default:sluicegate.testing:DeprecationWarning")
 MANIFEST = "schema,table,location\neu,orders,s3://acme-lake/eu/orders\n"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sluicegate-thirdparty-") as folder:
-        wheel = build_wheel(Path(folder))
+        wheels = build_wheels(Path(folder))
         for source in (EXAMPLE, *sorted(RELEASED.glob(f"*/{EXAMPLE.name}"))):
             version = "today" if source is EXAMPLE else source.parent.name
             workplace = Path(folder) / version
             workplace.mkdir()
             print(f"the example of {version}")
-            try_plugin(source, wheel, workplace)
-        try_spark(wheel, Path(folder) / "spark")
+            try_plugin(source, wheels, workplace)
+        try_spark(wheels, Path(folder) / "spark")
     print("the third-party plugins, and the tests of 'spark', work against the built wheel")
 
 
-def try_plugin(source: Path, wheel: Path, workplace: Path) -> None:
+def try_plugin(source: Path, wheels: Sequence[Path], workplace: Path) -> None:
     plugin = copy_out(source, workplace / f"sluicegate-{NAME}")
-    scripts = make_environment(workplace, wheel, f"sluicegate-{NAME} @ {plugin.as_uri()}")
+    scripts = make_environment(workplace, wheels, f"sluicegate-{NAME} @ {plugin.as_uri()}")
     if source is EXAMPLE:  # the shape may become stricter; what is installed still has to work
-        shape: list[str | Path] = [scripts / "python", "-m", "sluicegate.testing.shape", plugin, NAME]
+        shape: list[str | Path] = [scripts / "python", "-m", "sluicegate_testing.shape", plugin, NAME]
         run(shape, "the shape of its folder")
-    run([scripts / "python", "-m", "pytest", "-q"], "its own tests", cwd=plugin)
+    run([scripts / "python", "-m", "pytest", "-q", *_TOLERATED], "its own tests", cwd=plugin)
     use(scripts, workplace)
 
 
-def try_spark(wheel: Path, workplace: Path) -> None:
+def try_spark(wheels: Sequence[Path], workplace: Path) -> None:
     """Run the suite of the plugin `spark`, which imports nothing of the repository's tests."""
     plugin = copy_out(ROOT / "plugins" / "spark", workplace / "sluicegate-spark")
     iceberg = copy_out(ROOT / "catalog_adapters" / "iceberg", workplace / "sluicegate-iceberg")
     scripts = make_environment(
         workplace,
-        wheel,
+        wheels,
         f"sluicegate-iceberg @ {iceberg.as_uri()}",
         f"sluicegate-spark @ {plugin.as_uri()}",
         *test_requirements(plugin),
@@ -91,23 +94,23 @@ def copy_out(source: Path, target: Path) -> Path:
     return target
 
 
-def build_wheel(workplace: Path) -> Path:
-    run(
-        ["uv", "build", "--wheel", "--quiet", "--out-dir", workplace / "dist", ROOT],
-        "building the gateway",
-    )
-    (wheel,) = (workplace / "dist").glob("*.whl")
-    print(f"built {wheel.name}")
-    return wheel
+def build_wheels(workplace: Path) -> list[Path]:
+    """The wheels of the gateway and of the conformance kit."""
+    dist = workplace / "dist"
+    for folder in (ROOT, ROOT / "plugins" / "testing"):
+        build: list[str | Path] = ["uv", "build", "--wheel", "--quiet", "--out-dir", dist, folder]
+        run(build, "building the gateway and the conformance kit")
+    wheels = sorted(dist.glob("*.whl"))
+    print(f"built {', '.join(wheel.name for wheel in wheels)}")
+    return wheels
 
 
-def make_environment(workplace: Path, wheel: Path, *plugins: str) -> Path:
+def make_environment(workplace: Path, wheels: Sequence[Path], *plugins: str) -> Path:
     environment = workplace / "environment"
     run(["uv", "venv", "--quiet", "--python", sys.executable, environment], "a fresh environment")
     scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
     install: list[str | Path] = ["uv", "pip", "install", "--quiet", "--no-sources", "--python"]
-    wanted: list[str | Path] = [scripts / "python", f"sluicegate[testing] @ {wheel.as_uri()}", *plugins]
-    run([*install, *wanted], "installing it with the gateway")
+    run([*install, scripts / "python", *wheels, *plugins], "installing it with the gateway and the kit")
     return scripts
 
 

@@ -18,7 +18,7 @@ from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
 from sluicegate.config import load_settings
 from sluicegate.plugins import Registry
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 PAGE = Path(__file__).parents[2] / "docs/plugins/extending.md"
 CONFIGURATION = """\

@@ -34,7 +34,7 @@ from sluicegate.api import (
 )
 from sluicegate.database import Store
 from sluicegate.plugins import Registry, hookspecs
-from sluicegate.testing.fakes import FakeContext, FakeLinks, authentication_request
+from sluicegate_testing.fakes import FakeContext, FakeLinks, authentication_request
 
 HOOKS = {name: hook for name, hook in vars(hookspecs).items() if name.startswith("sluicegate_")}
 ACME = Principal("1", "acme", "bearer")

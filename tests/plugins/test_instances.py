@@ -10,7 +10,7 @@ from support.process.installed import AUTHENTICATOR, CATALOG, STORAGE, Site
 from sluicegate.api import ConfigurationError, FormatType, LinkSigner, NotFound, UnsupportedOperation
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances, Registry, configure
-from sluicegate.testing.fakes import FakeLinks, authentication_request
+from sluicegate_testing.fakes import FakeLinks, authentication_request
 
 Build = Callable[..., Instances]
 

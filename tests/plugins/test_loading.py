@@ -67,11 +67,14 @@ def test_no_command_installs_a_name_that_anybody_can_register(
 
 def test_own_plugins_are_those_of_the_repository() -> None:
     found = {
-        tomllib.loads(path.read_text())["project"]["name"]: path.parent.relative_to(ROOT).as_posix()
+        name: path.parent.relative_to(ROOT).as_posix()
         for folder in ("plugins", "catalog_adapters")
         for path in (ROOT / folder).glob("*/pyproject.toml")
+        for name in tomllib.loads(path.read_text())["project"]
+        .get("entry-points", {})
+        .get(PLUGIN_GROUP, {})
     }
-    assert found == {f"{PLUGIN_GROUP}-{name}": folder for name, folder in OWN_PLUGINS.items()}
+    assert found == OWN_PLUGINS
 
 
 def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:

@@ -12,7 +12,7 @@ from sluicegate.api import CatalogConfig, Policy, PolicyAction, Principal, Share
 from sluicegate.api.errors import ConfigurationError, UnsupportedOperation
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.plugins.preloading import preload
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 
 class Everything(Policy):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from releasing import changelog, commit, contents, deployment, environment, licenses, metadata
 from releasing.build import BuildFailed, build
-from releasing.projects import ROOT, everything, gateway
+from releasing.projects import ROOT, everything, for_gateways, gateway
 
 
 class _Refused(Exception):
@@ -52,16 +52,17 @@ def release(dist: Path) -> None:
     _say(f"drafted the changelog: {changelog.entries(changelog.draft(version))} changes to come")
     with tempfile.TemporaryDirectory(prefix="sluicegate-release-") as folder:
         fresh = Path(folder) / "environment"
-        environment.install(projects, dist, fresh)
+        used = for_gateways()
+        environment.install(used, dist, fresh)
         installed = list(environment.installed(fresh))
-        _say(f"installed all of them together: {len(installed)} packages")
-        _check("the installation", environment.problems(projects, dist, fresh))
+        _say(f"installed those for gateways together: {len(installed)} packages")
+        _check("the installation", environment.problems(used, dist, fresh))
         _check("the licenses", licenses.problems(installed))
         bill = dist / f"sluicegate-{version}.cdx.json"
         count = environment.write_bill_of_materials(fresh, bill)
         _say(f"wrote {bill.name}: {count} components")
         hashed = dist / f"sluicegate-{version}-requirements.txt"
-        count = environment.write_requirements(projects, dist, fresh, hashed)
+        count = environment.write_requirements(used, dist, fresh, hashed)
         _say(f"wrote {hashed.name}: {count} packages with hashes")
 
 

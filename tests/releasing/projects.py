@@ -61,6 +61,11 @@ def everything() -> list[Project]:
     return [gateway(), *plugins()]
 
 
+def for_gateways() -> list[Project]:
+    """What gateways and workers can use: everything but the conformance kit."""
+    return [each for each in everything() if each.name != "sluicegate-testing"]
+
+
 def repository() -> str:
     """The address of the repository, which `pyproject.toml` of the gateway names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

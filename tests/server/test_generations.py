@@ -25,7 +25,7 @@ from sluicegate.audit.blocks import unpack
 from sluicegate.config import Settings
 from sluicegate.server import generation
 from sluicegate.server.generation import Generation, Generations
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 
 def settings(folder: Path, **server: Any) -> Settings:

@@ -18,8 +18,8 @@ import pytest
 from support.gateways.gateway import RunningGateway
 from support.gateways.s3_lake import SCHEMA, SHARE, S3Lake, s3_lake, storage_of, write_table
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 RELOADED = "the configuration was reloaded"
 REFUSED = "the configuration was not reloaded"

@@ -24,7 +24,7 @@ from soak.report import markdown, summary, write
 from soak.run import Plan, soak
 
 from sluicegate._util.units import parse_duration
-from sluicegate.testing.secrets import begin_register
+from sluicegate_testing.secrets import begin_register
 
 ROOT = Path(__file__).resolve().parents[2]
 

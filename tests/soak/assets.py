@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, volume_info
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, volume_info
 
 ASSETS = "assets"
 SCHEMA = "eu"

@@ -15,7 +15,7 @@ from support.process.forked import Command
 from support.process.installed import Site
 from support.servers.serving import serving
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 CLIENT = "polaris"
 _SECRET_VARIABLE = "SLUICEGATE_SOAK_DELEGATION_SECRET"

@@ -27,7 +27,7 @@ from soak.visitor import PATIENCE_SECONDS, Operation, Visitor, sharing
 from soak.watch import Watch
 from support.gateways.gateway import sluicegate
 
-from sluicegate.testing.secrets import registered, search
+from sluicegate_testing.secrets import registered, search
 
 _REST_SECONDS = 12.0
 _VERIFY_SECONDS = 600.0

@@ -22,10 +22,10 @@ from support.gateways.features import collector, everything
 from support.gateways.gateway import RunningGateway, running_gateway, sluicegate, write_configuration
 from support.servers.postgres import running_postgres
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.ports import free_port
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.ports import free_port
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, table_info
 
 SHARE, WHOLE = "lake", "whole"
 WAREHOUSE = "warehouse"

@@ -14,7 +14,7 @@ from soak.record import Attempt, Record, Stopped
 from soak.site import SHARE, Site
 from soak.tables import ChangingTable
 
-from sluicegate.testing.secrets import keep_written
+from sluicegate_testing.secrets import keep_written
 
 # Longer than the gateway waits for all servers that one request needs, one after the other.
 PATIENCE_SECONDS = 60.0

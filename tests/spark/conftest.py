@@ -14,7 +14,7 @@ from support.servers.task_engine import SharedSpark, TaskEngine, chosen_engine, 
 from support.tasks.spark_tasks import SparkTasks
 from support.tasks.spark_tasks import spark_tasks as running_spark_tasks
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -36,7 +36,7 @@ from support.tasks.spark_tasks import (
 )
 
 from sluicegate.cli.demo.rows import difference
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

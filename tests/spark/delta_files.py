@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _AT_ONCE = 16
 

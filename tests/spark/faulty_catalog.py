@@ -14,7 +14,7 @@ import httpx
 import orjson
 from spark.conversion_lake import ServedCatalog, icebergs_catalog
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 RENUMBERED, REFUSED, LEFT = "of_renumbered", "of_refused", "of_left"
 _REFUSAL = {"error": {"message": "no", "type": "BadRequestException", "code": 400}}

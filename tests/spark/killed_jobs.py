@@ -16,7 +16,7 @@ from support.gateways.iceberg_rest import WAREHOUSE
 from support.tables.purged_tables import config_of
 from support.tasks.spark_tasks import task
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 NAMESPACE = "eu"
 _COMMITS, _ORPHANS = 6, 40

@@ -16,7 +16,7 @@ from support.servers.iceberg_java import store_properties
 from support.tasks.spark_tasks import SparkTasks, task
 
 from sluicegate.cli.demo.rows import difference
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

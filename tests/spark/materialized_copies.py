@@ -22,14 +22,14 @@ from support.gateways.iceberg_rest import WAREHOUSE
 from support.servers.iceberg_java import store_properties
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskResult
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.copies.config import MATERIALIZED
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.materialization import REFRESH_MATERIALIZATION
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

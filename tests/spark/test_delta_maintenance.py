@@ -17,7 +17,7 @@ from support.servers.delegation import API
 from support.tasks.spark_tasks import SparkTasks, task
 
 from sluicegate.cli.demo.rows import difference
-from sluicegate.testing.servers.seaweedfs import Identity
+from sluicegate_testing.servers.seaweedfs import Identity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

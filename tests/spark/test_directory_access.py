@@ -12,7 +12,7 @@ from support.clients.spark_reading import read_by_spark
 from support.gateways.s3_lake import s3_lake, storage_of, write_table
 from support.process.spark import require_spark
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = pytest.mark.slow
 

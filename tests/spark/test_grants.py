@@ -27,8 +27,8 @@ from support.tables.purged_tables import (
 )
 from support.tasks.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.operations import OPERATIONS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grants")]
 

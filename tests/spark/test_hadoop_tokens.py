@@ -22,10 +22,10 @@ from support.gateways.s3_lake import write_table
 from support.process.spark import require_spark
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate.vending.hadoop.identifier import decode_identifier
 from sluicegate.vending.hadoop.token import from_url
 from sluicegate.vending.hadoop.token_file import TokenFile
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = pytest.mark.slow
 

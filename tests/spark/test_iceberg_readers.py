@@ -15,7 +15,7 @@ from support.gateways.iceberg_rest import SCHEMA, WAREHOUSE, gateway_of, written
 from support.process.random_cases import one_of
 from support.servers.iceberg_java import store_properties
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import pytest
 from support.gateways.iceberg_lake import SCHEMA, SHARE, IcebergLake, iceberg_lake
 from support.process.spark import require_spark
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

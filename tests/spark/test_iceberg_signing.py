@@ -9,11 +9,11 @@ from pathlib import Path
 from support.process.spark import POM, jars, require_spark
 from support.servers.iceberg_signing import signing_server
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.storage import AWKWARD_NAMES
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.storage import AWKWARD_NAMES
 
 _READER = POM.parent / "java" / "ReadFiles.java"
 CONTENT = bytes(range(256)) * 1024

@@ -19,11 +19,11 @@ from support.servers.task_engine import SharedSpark
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
 from sluicegate.api import TaskFailed
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.materialization.copy_table import CopyTable
 from sluicegate_spark.materialization.incremental.delta_changes import commits_between
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired
 from sluicegate_spark.materialization.refresh_plan import CopyRefresh, Outcome, Plan
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -34,11 +34,11 @@ from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.states import LEASED
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.engine import EXTENSIONS
 from sluicegate_spark.jvm.redaction import OF_STARTS
 from sluicegate_spark.maintenance.catalog_settings import HTTP_CLIENT
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 KILLS = int(os.environ.get("SLUICEGATE_JOB_KILLS", "0"))
 

@@ -37,8 +37,8 @@ from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.records import TaskRecord
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("killed_workers")]
 

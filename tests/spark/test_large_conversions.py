@@ -26,8 +26,6 @@ from sluicegate.api import (
     TemporaryCredentials,
 )
 from sluicegate.formats import DeltaFormat, Snapshot
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.conversion import convert_to_delta
@@ -37,6 +35,8 @@ from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.tables import Table
 from sluicegate_spark.work import Work
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_tasks")]
 

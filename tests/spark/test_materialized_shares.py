@@ -35,7 +35,7 @@ from support.servers.task_engine import SharedSpark
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
 from sluicegate.api import TaskFailed
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [
     pytest.mark.slow,

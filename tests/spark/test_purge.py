@@ -27,8 +27,8 @@ from support.tables.purged_tables import (
 )
 from support.tasks.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.refusing_store import refusing_store
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.refusing_store import refusing_store
 
 # One worker of the run has the service, and with it a JVM.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("purge")]

@@ -24,8 +24,8 @@ from support.servers.telemetry import running_collector
 from support.tables.purged_tables import ROWS, config_of, handed_over, make, own_catalog
 from support.tasks.spark_tasks import SparkTasks, executor_section, logged_in, task, write_delegation
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_secrets")]
 

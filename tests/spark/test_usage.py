@@ -41,13 +41,13 @@ from support.tasks.killed_collections import LedgerRun, collect, kill_a_collecti
 
 from sluicegate.api import TaskResult, url_label
 from sluicegate.database import Store
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.secrets import keep_url_secret
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.usage.tables import UsageTables
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.secrets import keep_url_secret
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -43,8 +43,8 @@ from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.http.serving import Tls
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.telemetry.setup import configure
-from sluicegate.testing.servers._certificate import make_certificate
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers._certificate import make_certificate
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operators" / "observability.md").read_text()

@@ -8,8 +8,8 @@ import pyarrow as pa
 from support.gateways.s3_lake import s3_lake, storage_of, write_table
 from support.servers.telemetry import Collector
 
-from sluicegate.testing.secrets import registered
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.secrets import registered
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 
 def test_exports_hold_nothing_that_was_given(tmp_path: Path, collector: Collector) -> None:

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from sluicegate.api import PluginConfig
-from sluicegate.testing.checks.blocking import never_blocking
-from sluicegate.testing.checks.failures import configured_secrets
+from sluicegate_testing.checks.blocking import never_blocking
+from sluicegate_testing.checks.failures import configured_secrets
 
 
 class Key(PluginConfig):

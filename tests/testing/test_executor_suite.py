@@ -20,7 +20,7 @@ from sluicegate.api import (
     TaskResult,
     TaskRun,
 )
-from sluicegate.testing.executors import TaskExecutorBehaviour
+from sluicegate_testing.executors import TaskExecutorBehaviour
 
 TASK = DelegatedTask("t-1", "PURGE", "prod", TableIdentity("e-1", "lake", ("eu",), "orders"))
 WRONG = DelegatedTask("t-2", "PURGE", "prod", TableIdentity("e-2", "lake", ("eu",), ""))

@@ -10,8 +10,8 @@ import pytest
 
 _SUITE = """
 import logging
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.secrets import keep_secret
 
 def test_it():
     keep_secret("s3cr3t-of-a-store")

@@ -6,9 +6,9 @@ import obstore
 import pytest
 
 from sluicegate.api import Catalog, CatalogTable, Storage
-from sluicegate.testing.catalog import CatalogBehaviour, Expected
-from sluicegate.testing.fakes import FakeLinks, MemoryCatalog, MemoryStorage
-from sluicegate.testing.storage import Get, Put, StorageBehaviour
+from sluicegate_testing.catalog import CatalogBehaviour, Expected
+from sluicegate_testing.fakes import FakeLinks, MemoryCatalog, MemoryStorage
+from sluicegate_testing.storage import Get, Put, StorageBehaviour
 
 PREFIX = "memory://lake/warehouse/"
 EXPECTED = {

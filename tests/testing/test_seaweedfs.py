@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS, ServerStartError
+from sluicegate_testing.servers.seaweedfs import SeaweedFS, ServerStartError
 
 
 def test_a_full_disk_is_an_error_before_the_start(

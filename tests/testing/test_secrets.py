@@ -12,7 +12,7 @@ import pytest
 from support.servers.postgres import REMOVED_TOGETHER, running_postgres
 from support.servers.telemetry import running_collector
 
-from sluicegate.testing.secrets import (
+from sluicegate_testing.secrets import (
     keep_secret,
     keep_url_secret,
     keep_written,

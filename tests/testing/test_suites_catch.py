@@ -16,9 +16,9 @@ from sluicegate.api import (
     SignedPaths,
     TemporaryCredentials,
 )
-from sluicegate.testing.catalog import CatalogBehaviour
-from sluicegate.testing.fakes import FakeLinks, MemoryCatalog, MemoryStorage
-from sluicegate.testing.storage import StorageBehaviour
+from sluicegate_testing.catalog import CatalogBehaviour
+from sluicegate_testing.fakes import FakeLinks, MemoryCatalog, MemoryStorage
+from sluicegate_testing.storage import StorageBehaviour
 
 PREFIX = "memory://lake/"
 EXPECTED = {"eu": {"orders": "memory://lake/orders", "größe": "memory://lake/two words"}}

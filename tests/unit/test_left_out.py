@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.process.external_files import left_out, require_available, skip_without
 
-from sluicegate.testing.servers._npm_install import NpmMissing, npm_package
+from sluicegate_testing.servers._npm_install import NpmMissing, npm_package
 
 
 def report(reason: str) -> pytest.TestReport:

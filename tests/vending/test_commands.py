@@ -14,8 +14,8 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.api import Principal, SharedAsset, Unavailable
 from sluicegate.cli.main import run
-from sluicegate.testing.fakes import MemoryVendor
 from sluicegate.vending.entries import LedgerEntry
+from sluicegate_testing.fakes import MemoryVendor
 
 Command = Callable[..., tuple[int, str, str]]
 TABLES: dict[str, dict[str, Any]] = {

@@ -22,7 +22,7 @@ TABLES: dict[str, dict[str, Any]] = {
 # A catalog that vends credentials for its tables, which the paths catalog does not.
 CATALOG = """
 from sluicegate.api import Catalog, CatalogConfig, CatalogTable, CatalogType, hookimpl
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 VENDOR = MemoryVendor()
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.polaris import Polaris
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.polaris import Polaris
 
 __all__ = ["no_secret_leaks"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from sluicegate.api import NotFound, TableUnreadable, Unavailable, UnsupportedOperation
-from sluicegate.testing.servers.polaris import Polaris, PolarisVersion, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.vendor import TableVendor
+from sluicegate_testing.servers.polaris import Polaris, PolarisVersion, Reply
 
 Connect = Callable[..., IcebergCatalog]
 

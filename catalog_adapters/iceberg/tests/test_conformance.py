@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import pytest
 
 from sluicegate.api import Catalog
-from sluicegate.testing.catalog import CatalogBehaviour, Expected, ExpectedTable
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.polaris import Polaris, Reply, Request
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_testing.catalog import CatalogBehaviour, Expected, ExpectedTable
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.polaris import Polaris, Reply, Request
 
 PAGE_SIZE = 2
 NAMES = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sluicegate.api import NotFound, PermissionDenied, Principal, Scope, Unavailable
-from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
+from sluicegate_testing.servers.polaris import Polaris, Reply
 
 Connect = Callable[..., IcebergCatalog]
 

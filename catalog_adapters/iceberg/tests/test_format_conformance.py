@@ -13,8 +13,8 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from sluicegate.api import CatalogTable, TableFormat
-from sluicegate.testing.formats import FormatBehaviour, WrittenTable
 from sluicegate_iceberg.format.table_format import IcebergFormat
+from sluicegate_testing.formats import FormatBehaviour, WrittenTable
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
 

@@ -16,10 +16,10 @@ from obstore.store import S3Store
 from pyiceberg.catalog.rest import RestCatalog
 
 from sluicegate.api import CatalogTable, NotFound, Principal, Scope, TemporaryCredentials, Unavailable
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 WAREHOUSE = "warehouse"
 SESSION_SECONDS = 6

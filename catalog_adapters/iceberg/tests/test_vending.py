@@ -18,8 +18,8 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
+from sluicegate_testing.servers.polaris import Polaris, Reply
 
 Connect = Callable[..., IcebergCatalog]
 

@@ -8,8 +8,8 @@ import pytest
 from obstore.store import MemoryStore, ObjectStore
 
 from sluicegate.api import Catalog, ConfigurationError, LinkSigner, ObjectDirectory, PermissionDenied
-from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate_paths.plugin import sluicegate_register_catalogs
+from sluicegate_testing.leaks import no_secret_leaks
 
 __all__ = ["no_secret_leaks"]
 

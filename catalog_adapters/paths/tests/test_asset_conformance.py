@@ -6,11 +6,11 @@ import anyio
 import pytest
 
 from sluicegate.api import AssetKind, Catalog, NotFound, Storage
-from sluicegate.testing.assets import AssetBehaviour, ExpectedAsset, ExpectedAssets
-from sluicegate.testing.fakes import FakeContext, MemoryStorage
-from sluicegate.testing.servers.failing import failing_store
 from sluicegate_paths.catalog import PathsCatalog
 from sluicegate_paths.config import PathsConfig
+from sluicegate_testing.assets import AssetBehaviour, ExpectedAsset, ExpectedAssets
+from sluicegate_testing.fakes import FakeContext, MemoryStorage
+from sluicegate_testing.servers.failing import failing_store
 
 LAKE = "memory://lake/"
 FOLDERS = ("churn/1", "churn/2", "churn/10", "churn/010", "churn/v3", "churn/_tmp", "churn/²")

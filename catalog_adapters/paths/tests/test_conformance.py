@@ -6,11 +6,11 @@ import anyio
 import pytest
 
 from sluicegate.api import Catalog, Storage
-from sluicegate.testing.catalog import CatalogBehaviour, Expected, ExpectedTable
-from sluicegate.testing.fakes import FakeContext, MemoryStorage
-from sluicegate.testing.servers.failing import failing_store
 from sluicegate_paths.catalog import PathsCatalog
 from sluicegate_paths.config import PathsConfig
+from sluicegate_testing.catalog import CatalogBehaviour, Expected, ExpectedTable
+from sluicegate_testing.fakes import FakeContext, MemoryStorage
+from sluicegate_testing.servers.failing import failing_store
 
 LAKE = "memory://lake/"
 LOG = "_delta_log/00000000000000000000.json"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.config import UnityConfig
 

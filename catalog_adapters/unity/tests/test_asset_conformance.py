@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sluicegate.api import Catalog
-from sluicegate.testing.assets import (
+from sluicegate_testing.assets import (
     AssetBehaviour,
     ExpectedAsset,
     ExpectedAssets,
     ExpectedListings,
 )
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityServer,
     model_info,
     version_info,

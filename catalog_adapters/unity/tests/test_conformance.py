@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sluicegate.api import Catalog
-from sluicegate.testing.catalog import CatalogBehaviour, Expected
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate_testing.catalog import CatalogBehaviour, Expected
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer, table_info
 
 from .conftest import Connected
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from sluicegate.api import NotFound, Unavailable
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sluicegate.api import ListedTable, NotFound, Unavailable
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluicegate.api import CatalogCommit, NotFound, Unavailable, UnsupportedOperation
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

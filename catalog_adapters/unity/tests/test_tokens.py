@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sluicegate.api import Principal, Scope, StorageError, Unavailable
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     Distrust,
     UnityReply,
     UnityRequest,

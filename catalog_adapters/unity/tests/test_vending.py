@@ -15,7 +15,7 @@ from sluicegate.api import (
     StorageError,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.unity_catalog.unity import (
+from sluicegate_testing.servers.unity_catalog.unity import (
     UnityReply,
     UnityRequest,
     UnityServer,

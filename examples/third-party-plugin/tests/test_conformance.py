@@ -6,8 +6,8 @@ from sluicegate_manifest.catalog import ManifestCatalog
 from sluicegate_manifest.config import ManifestConfig
 
 from sluicegate.api import Catalog
-from sluicegate.testing.catalog import CatalogBehaviour, Expected
-from sluicegate.testing.fakes import FakeContext
+from sluicegate_testing.catalog import CatalogBehaviour, Expected
+from sluicegate_testing.fakes import FakeContext
 
 TABLES = {
     "eu": {"größe": "s3://lake/eu/größe", "two words": "s3://lake/eu/two words"},

@@ -6,7 +6,7 @@ from sluicegate_manifest.config import ManifestConfig
 from sluicegate_manifest.manifest import BrokenManifestError, read_manifest
 
 from sluicegate.api import Unavailable
-from sluicegate.testing.fakes import FakeContext
+from sluicegate_testing.fakes import FakeContext
 
 HEADER = "schema,table,location\n"
 

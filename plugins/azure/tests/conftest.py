@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from azure.core.credentials import AccessToken
 
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.identity import IdentityAccess, configured_access
 from sluicegate_azure.storage import AzureStorage
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.azurite import Azurite
 
 __all__ = ["no_secret_leaks"]
 

@@ -8,11 +8,11 @@ import anyio.to_thread
 import pytest
 
 from sluicegate.api import Storage
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.azurite import Azurite
-from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.storage import AzureStorage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.azurite import Azurite
+from sluicegate_testing.storage import Put, StorageBehaviour
 
 from .conftest import Connect
 

@@ -12,10 +12,10 @@ from azure.core.exceptions import ClientAuthenticationError
 from azure.identity import CredentialUnavailableError
 
 from sluicegate.api import StorageError
-from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.identity import IdentityAccess, configured_access
 from sluicegate_azure.storage import AzureStorage
+from sluicegate_testing.servers.azurite import Azurite
 
 LAKE = "abfss://lake@acmelake.dfs.core.windows.net/"
 Connect = Callable[..., AzureStorage]

@@ -22,11 +22,11 @@ from sluicegate.api import (
     TableUnreadable,
     TemporaryCredentials,
 )
-from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.access import Access
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.signing_key import SigningKey
 from sluicegate_azure.storage import AzureStorage
+from sluicegate_testing.servers.azurite import Azurite
 
 Connect = Callable[..., AzureStorage]
 

@@ -22,9 +22,9 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.sas import VERSION
 from sluicegate_azure.storage import AzureStorage
+from sluicegate_testing.servers.azurite import Azurite
 
 Connect = Callable[..., AzureStorage]
 ACME = Principal("r-1", "acme", "test")

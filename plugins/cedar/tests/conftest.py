@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate_cedar.config import CedarConfig
 from sluicegate_cedar.policy import CedarPolicy
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.leaks import no_secret_leaks
 
 __all__ = ["no_secret_leaks"]
 

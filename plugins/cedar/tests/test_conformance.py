@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import Policy, Principal, SharedAsset, SharedTable
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.policies import Decision, PolicyBehaviour
 from sluicegate_cedar.config import CedarConfig
 from sluicegate_cedar.plugin import sluicegate_register_policies
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.policies import Decision, PolicyBehaviour
 
 from .conftest import EXAMPLE, Written
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import ObjectDirectory, Presigned, Storage
-from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate_file.plugin import sluicegate_register_storage
+from sluicegate_testing.leaks import no_secret_leaks
 
 __all__ = ["no_secret_leaks"]
 

@@ -6,10 +6,10 @@ import anyio
 import pytest
 
 from sluicegate.api import Storage
-from sluicegate.testing.fakes import FakeContext, FakeLinks
-from sluicegate.testing.storage import Get, Put, StorageBehaviour, Symlink
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
+from sluicegate_testing.fakes import FakeContext, FakeLinks
+from sluicegate_testing.storage import Get, Put, StorageBehaviour, Symlink
 
 
 class TestFile(StorageBehaviour):

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.google.fake_gcs import FakeGCS
 
 __all__ = ["no_secret_leaks"]
 

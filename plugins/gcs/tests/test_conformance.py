@@ -8,11 +8,11 @@ import anyio.to_thread
 import pytest
 
 from sluicegate.api import Storage
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.google.fake_gcs import FakeGCS
-from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.google.fake_gcs import FakeGCS
+from sluicegate_testing.storage import Put, StorageBehaviour
 
 
 def connected(server: FakeGCS, endpoint: str, signing: Mapping[str, Any]) -> GCSStorage:

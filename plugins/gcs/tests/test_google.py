@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from sluicegate.api import Principal, Scope, SecretStr, StorageError
-from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.storage import GCSStorage
 from sluicegate_gcs.tokens import AccessToken
+from sluicegate_testing.servers.google.fake_gcs import FakeGCS
 
 Connected = Callable[..., GCSStorage]
 Defaults = Callable[..., None]

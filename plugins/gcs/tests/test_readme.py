@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
+from sluicegate_testing.servers.google.fake_gcs import FakeGCS
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 SETTINGS = README[README.index("| setting |") :].split("\n\n")[0]  # only the table

@@ -21,9 +21,9 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
+from sluicegate_testing.servers.google.fake_gcs import FakeGCS
 
 Connected = Callable[..., GCSStorage]
 

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from sluicegate.testing.leaks import no_secret_leaks
+from sluicegate_testing.leaks import no_secret_leaks
 
 __all__ = ["no_secret_leaks"]

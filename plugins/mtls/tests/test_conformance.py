@@ -15,11 +15,11 @@ from sluicegate.api import (
     Principal,
     Unauthenticated,
 )
-from sluicegate.testing.authenticators import AuthenticatorBehaviour, Presented
-from sluicegate.testing.fakes import FakeContext, authentication_request
 from sluicegate_mtls.authenticator import MtlsAuthenticator
 from sluicegate_mtls.config import MtlsConfig
 from sluicegate_mtls.plugin import sluicegate_register_authenticators
+from sluicegate_testing.authenticators import AuthenticatorBehaviour, Presented
+from sluicegate_testing.fakes import FakeContext, authentication_request
 
 ACME = ClientCertificate(
     subject="CN=acme,O=Acme Corp",

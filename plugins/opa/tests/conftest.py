@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate_opa.config import OpaConfig
 from sluicegate_opa.policy import OpaPolicy
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.leaks import no_secret_leaks
 
 from .real import real_server
 from .stand_in import TOKEN, stand_in

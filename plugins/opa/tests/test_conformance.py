@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from sluicegate.api import Policy, Principal, SharedAsset, SharedTable, Unavailable
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.policies import Decision, PolicyBehaviour
 from sluicegate_opa.config import OpaConfig
 from sluicegate_opa.plugin import sluicegate_register_policies
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.policies import Decision, PolicyBehaviour
 
 from .conftest import Connected
 from .stand_in import TOKEN, WRONG

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_r2.config import R2Config
 from sluicegate_r2.storage import R2Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 __all__ = ["no_secret_leaks"]
 

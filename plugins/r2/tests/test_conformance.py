@@ -7,9 +7,9 @@ import anyio.to_thread
 import pytest
 
 from sluicegate.api import Storage
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_r2.storage import R2Storage
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.storage import Put, StorageBehaviour
 
 BUCKET = "r2://lake@0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/"
 

@@ -17,10 +17,10 @@ from sluicegate.api import (
     TableUnreadable,
     TemporaryCredentials,
 )
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_r2.config import R2Config
 from sluicegate_r2.storage import R2Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 Connected = Callable[..., R2Storage]
 

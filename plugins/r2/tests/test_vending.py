@@ -22,8 +22,8 @@ from sluicegate.api import (
     StorageError,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_r2.storage import R2Storage
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 Connected = Callable[..., R2Storage]
 

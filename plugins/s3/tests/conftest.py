@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.moto import moto_server
-from sluicegate.testing.servers.scripted_aws import ScriptedAWS
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.moto import moto_server
+from sluicegate_testing.servers.scripted_aws import ScriptedAWS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 __all__ = ["no_secret_leaks"]
 

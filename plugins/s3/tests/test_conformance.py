@@ -7,11 +7,11 @@ import anyio.to_thread
 import pytest
 
 from sluicegate.api import Storage
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.storage import Put, StorageBehaviour
 
 
 def connected(server: SeaweedFS, endpoint: str) -> S3Storage:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import SecretStr, StorageError
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_s3.aws import BotocoreThreads, DefaultChain
 from sluicegate_s3.credentials import Credentials, CredentialSource, StaticKey, fresh_credentials
 from sluicegate_s3.sts import AssumedRole, Role, TokenService
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 
 class Rotated(CredentialSource):

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate.api import ObjectRequest, quote_keys, url_label
-from sluicegate.testing.object_names import NAMES_TO_SIGN
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.signer import Presigner
+from sluicegate_testing.object_names import NAMES_TO_SIGN
 
 AT = 1_767_225_599  # the last second of 2025
 TOKEN = "IQoJb3JpZ2luX2VjE" + "ab+/" * 200 + "=="

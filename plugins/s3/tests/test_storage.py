@@ -26,11 +26,11 @@ from sluicegate.api import (
     TemporaryCredentials,
     url_label,
 )
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_s3.access import Access
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, CredentialSource, fresh_credentials
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 KEYS = [
     "tables/plain/part-0.parquet",

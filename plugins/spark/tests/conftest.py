@@ -7,8 +7,6 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import AuthorizedClient, HttpClient
-from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.committing_catalog import CommittingCatalog, committing_catalog
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_iceberg.rest.requests import Rest
@@ -16,6 +14,8 @@ from sluicegate_iceberg.vendor import Delegation
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine, TaskSession
 from sluicegate_spark.tables import TaskCatalog
+from sluicegate_testing.leaks import no_secret_leaks
+from sluicegate_testing.servers.committing_catalog import CommittingCatalog, committing_catalog
 
 from .spark_requirements import SETTINGS
 

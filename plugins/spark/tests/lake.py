@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
 
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from .spark_requirements import SETTINGS, require_jars
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import fastavro
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _LIST: Mapping[str, Any] = {
     "type": "record",

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pytest
 
 from sluicegate.api import StorageError, TaskFailed
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.orphans import listed_directory
@@ -31,6 +30,7 @@ from sluicegate_spark.purge.manifests import few as few_manifests
 from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
 from sluicegate_spark.purge.table_files import TableFiles
 from sluicegate_spark.purge.waves import Listed, Waves
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from .manifest_lists import write_list, write_manifest
 from .store_access import access_of

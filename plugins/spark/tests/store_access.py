@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sluicegate.api import RealmGrant, TemporaryCredentials, comparable_location
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 
 def access_of(

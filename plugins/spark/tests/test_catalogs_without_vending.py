@@ -8,9 +8,9 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed
-from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_testing.servers.polaris import Polaris, Reply
 
 LOCATION = "s3://lake/wh/ns0/t0"
 KEYS = {"s3.access-key-id": "own-key", "s3.secret-access-key": "own-secret"}

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskExecutor
-from sluicegate.testing.executors import TaskExecutorBehaviour
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.plugin import sluicegate_register_task_executors
+from sluicegate_testing.executors import TaskExecutorBehaviour
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from .lake import CATALOG, WAREHOUSE, executor_for, make_table, written_by
 from .spark_requirements import require_jars

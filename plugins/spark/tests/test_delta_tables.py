@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.tables import TableAccess
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 GENERIC = "/polaris/v1/lake/namespaces/eu/generic-tables/orders"
 KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}

@@ -9,10 +9,10 @@ import obstore
 import pytest
 
 from sluicegate.api import RealmGrant, TemporaryCredentials, UnsupportedOperation
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import delete_objects
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 KEYS: Final = {"access_key_id": "of-the-task", "secret_access_key": "secret"}
 ANYWHERE: Final = GrantedLocations("prod", RealmGrant(None, None, None), of_catalog=True)

@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed, TemporaryCredentials
-from sluicegate.testing.executors import RecordedRun
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.tables import Table, TableAccess
+from sluicegate_testing.executors import RecordedRun
 
 KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}
 SIGNED = {"adls.sas-token": "sig=1"}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import ConfigurationError
-from sluicegate.testing.fakes import FakeContext
 from sluicegate_spark import requirements
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_testing.fakes import FakeContext
 
 
 def start(**section: object) -> None:

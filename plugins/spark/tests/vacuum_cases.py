@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest_asyncio
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskResult
-from sluicegate.testing.executors import RecordedRun
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_testing.executors import RecordedRun
 
 from .spark_requirements import SETTINGS, require_jars
 

@@ -20,7 +20,6 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import TaskFailed
-from sluicegate.testing.executors import RecordedRun
 from sluicegate_spark.cluster.cores import cores_of
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.maintenance.progress import finished_tasks
@@ -28,6 +27,7 @@ from sluicegate_spark.purge import wave_rule
 from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
 from sluicegate_spark.purge.waves import Listed, Waves
+from sluicegate_testing.executors import RecordedRun
 
 from .spark_requirements import SETTINGS
 

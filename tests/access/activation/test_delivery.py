@@ -32,8 +32,8 @@ from sluicegate.database import Store
 from sluicegate.database.tables import tokens
 from sluicegate.http.responses import error_response
 from sluicegate.telemetry.middleware import RequestTelemetry
-from sluicegate.testing.fakes import authentication_request
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.fakes import authentication_request
+from sluicegate_testing.secrets import keep_secret
 
 _SETTINGS = RecipientSettings(token_lifetime=10_000, rotation_grace=0, activation_lifetime=1000)
 _DELIVERY = 60_000

@@ -23,7 +23,7 @@ from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import recipients as recipients_table
 from sluicegate.telemetry.middleware import RequestTelemetry
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 SETTINGS = RecipientSettings()
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

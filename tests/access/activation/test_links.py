@@ -22,7 +22,7 @@ from sluicegate.database import Store
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.tables import recipients as recipients_table
 from sluicegate.database.tables import tokens
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 SECOND = 1000
 SETTINGS = RecipientSettings(token_lifetime=1000, rotation_grace=10, activation_lifetime=100)

@@ -14,7 +14,7 @@ from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import NotAuthenticated, PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
 from sluicegate.database import Store
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 UNKNOWN = "slg_" + "A" * 43  # a constant: every process must find tests of the same names
 DECLARED = """

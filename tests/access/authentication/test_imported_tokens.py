@@ -14,7 +14,7 @@ from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.database import Store
 from sluicegate.database.reads import CredentialRecord
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 OLD = "an.old/token+with=odd~characters"
 DECLARED = "recipients: {acme: {allow_from: [203.0.113.0/24]}}"

@@ -34,7 +34,7 @@ from sluicegate.config import AuthenticationSettings, OidcSettings, Settings
 from sluicegate.database import Store
 from sluicegate.database.reads import RecipientRecord
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 ACME = RecipientRecord("1", "acme", {}, (), None)
 KEYS = KeyRing((b"k" * 32,))

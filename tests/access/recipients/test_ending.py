@@ -15,7 +15,7 @@ from sluicegate.access.recipients.imported_tokens import import_token
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api import Event, Principal
 from sluicegate.database import Store
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 WITHIN = 50
 

@@ -12,7 +12,7 @@ from support.process.installed import installed_site
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 PLUGIN = """
 from sluicegate.api import hookimpl

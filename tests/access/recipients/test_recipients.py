@@ -21,7 +21,7 @@ from sluicegate.api.errors import InvalidRequest, NotFound, Unauthenticated
 from sluicegate.database import Store
 from sluicegate.database.tables import recipients as recipients_table
 from sluicegate.database.tables import tokens
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 SECOND = 1000
 

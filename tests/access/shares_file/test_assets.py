@@ -16,7 +16,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.database import Store
 from sluicegate.database.reads import load_assets, load_schemas
 from sluicegate.database.tables import shares
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 HEAD = "shares:\n  sales:\n    schemas:\n      eu:\n"
 ASSETS = """\

@@ -13,9 +13,9 @@ from sluicegate.access.empty_sources import empty_schema
 from sluicegate.access.selection import select_tables
 from sluicegate.api import ListedTable, SharedSchemaSource
 from sluicegate.cli.main import run
-from sluicegate.testing.fakes import MemoryCatalog
-from sluicegate.testing.servers.polaris import Polaris
-from sluicegate.testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
+from sluicegate_testing.fakes import MemoryCatalog
+from sluicegate_testing.servers.polaris import Polaris
+from sluicegate_testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
 
 Command = Callable[..., tuple[int, str, list[str]]]
 

@@ -18,7 +18,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.database import Store
 from sluicegate.database.reads import load_schemas, load_shares
 from sluicegate.database.tables import schemas
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 SCHEMA = (
     "shares: {{sales: {{schemas: {{eu: {{from: {{catalog: main, schema: eu{options}}}{more}}}}}}}}}\n"

@@ -22,7 +22,7 @@ from sluicegate.api import (
     SecretStr,
     Unavailable,
 )
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 FINE = Reply(200, {"fine": True})
 CUT = Reply.cut()

@@ -16,7 +16,7 @@ from support.servers.delegation import KEY, Desk, payload
 from support.servers.delegation_processes import DelegationProcess, delegation_process
 from support.tasks.stubborn_plugin import STUBBORN
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 SIGNING_KEY = 2 * KEY.decode()
 RELEASED = ("RETRY_SCHEDULED", 0)

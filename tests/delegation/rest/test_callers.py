@@ -24,7 +24,7 @@ from support.servers.issuer import AUDIENCE, running_issuer
 
 from sluicegate.delegation.queue.tasks import TaskFilter
 from sluicegate.http.serving import Tls, address_of, bind, serve_app
-from sluicegate.testing.servers._certificate import make_certificate
+from sluicegate_testing.servers._certificate import make_certificate
 
 CLAIMS: dict[str, tuple[dict[str, Any], int]] = {
     "a token for a client, with the scope": ({}, 200),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sluicegate.api import CatalogConfig, CatalogTable, NotFound, PermissionDenied, Unavailable
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 ORDERS = CatalogTable("t-1", "delta", "memory://lake/orders")
 PINNED = replace(ORDERS, id="t-2", metadata_location="memory://lake/orders/metadata/1.json")

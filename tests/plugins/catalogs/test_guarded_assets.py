@@ -19,7 +19,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 MANUALS = CatalogAsset("v-1", "memory://lake/manuals")
 

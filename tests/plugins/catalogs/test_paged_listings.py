@@ -10,7 +10,7 @@ import pytest
 from sluicegate.api import CatalogConfig, ListedTable, NotFound, TablePage, Unavailable
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.plugins.catalogs.paged_listings import ListingPage, PagedListings
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 
 class Pages(MemoryCatalog):

@@ -30,15 +30,15 @@ from sluicegate.database import Store
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
 from sluicegate.protocols.common.share_schemas import ShareSchemas
-from sluicegate.testing.fakes import MemoryCatalog
-from sluicegate.testing.secrets import keep_credentials
+from sluicegate_testing.fakes import MemoryCatalog
+from sluicegate_testing.secrets import keep_credentials
 
 WORDS = "pq: relation namespaces of db-7.internal is locked"
 PLUGIN = """
 import json
 from pathlib import Path
 from sluicegate.api import CatalogConfig, CatalogTable, CatalogType, Unavailable, hookimpl
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 class Config(CatalogConfig):
     file: str

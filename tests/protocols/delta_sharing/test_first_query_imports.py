@@ -16,7 +16,7 @@ from support.gateways.s3_lake import storage_of, write_table
 from support.gateways.shared_lake import asking
 from support.process.installed import Site
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _MODULES = """
 import sys

@@ -9,7 +9,7 @@ from soak.doors.admin import Admin
 from soak.site import OAUTH_READER, SHARE
 from soak.visitor import Operation, Visitor, sharing
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 _SECONDS_OF_CHANGE = 1.5
 

@@ -10,7 +10,7 @@ from obstore.store import S3Store
 from soak.assets import ASSETS, DIRECTORIES, LISTED, SCHEMA, Directory
 from soak.visitor import Operation, Visitor
 
-from sluicegate.testing.secrets import keep_credentials
+from sluicegate_testing.secrets import keep_credentials
 
 _SHARE = f"/delta-sharing/shares/{ASSETS}"
 _SCHEMA = f"{_SHARE}/schemas/{SCHEMA}"

@@ -12,9 +12,9 @@ from soak.doors.files import STALE_SECONDS
 from soak.tables import ChangingTable
 from soak.visitor import Operation, Visitor, sharing
 
-from sluicegate.testing.secrets import keep_secret
 from sluicegate.vending.hadoop.identifier import decode_identifier
 from sluicegate.vending.hadoop.token import from_url
+from sluicegate_testing.secrets import keep_secret
 
 
 async def temporary(visitor: Visitor) -> None:

@@ -12,7 +12,7 @@ from soak.doors.admin import Admin
 from soak.visitor import Operation, Visitor
 from support.servers.delegation import API, body, make_table
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 _FILES = 12
 _BYTES = 10 * _FILES

@@ -28,7 +28,7 @@ from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
 from sluicegate.audit.records import AuditRecord
 from sluicegate.config import Settings
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 POLICY = """
 from sluicegate.api import Policy, PolicyType, PluginConfig, Unavailable, hookimpl

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from support.gateways.gateway import RunningGateway, run_here, write_configuration
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 TABLES = ("orders", "returns")
 LISTING = "/shares/lake/schemas/sales/tables?maxResults=1"

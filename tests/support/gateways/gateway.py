@@ -20,7 +20,7 @@ from support.servers.serving import script, serving
 
 from sluicegate.cli.main import run
 from sluicegate.config.settings import DEFAULT_DATABASE
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 _LOG_SECONDS = 5
 

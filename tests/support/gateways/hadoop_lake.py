@@ -18,10 +18,10 @@ from support.gateways.gateway import (
     write_configuration,
 )
 
-from sluicegate.testing.secrets import keep_secret, keep_written
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate.vending.hadoop.identifier import decode_identifier
 from sluicegate.vending.hadoop.token import from_url
+from sluicegate_testing.secrets import keep_secret, keep_written
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SHARE, SCHEMA = "lake", "sales"
 # Of whom each may have which tokens.

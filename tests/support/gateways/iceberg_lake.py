@@ -18,7 +18,7 @@ from support.gateways.gateway import RunningGateway, running_gateway, write_conf
 from support.gateways.s3_lake import storage_of
 from support.process.installed import installed_site
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SHARE, SCHEMA = "lake", "sales"
 # A catalog whose tables a file names: where each is now. The last part of an identifier counts.
@@ -26,7 +26,7 @@ PLUGIN = """
 import json
 from pathlib import Path
 from sluicegate.api import CatalogConfig, CatalogTable, CatalogType, hookimpl
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 class Config(CatalogConfig):
     file: str

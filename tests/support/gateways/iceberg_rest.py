@@ -13,8 +13,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 SHARE, SCHEMA, WAREHOUSE = "lake", "eu", "warehouse"
 _ENDPOINT = "/credentials"

@@ -28,7 +28,7 @@ _TABLES = 200
 _CATALOG = """
 from pathlib import Path
 from sluicegate.api import CatalogConfig, CatalogTable, CatalogType, hookimpl
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 class Folders(MemoryCatalog):
     async def load_table(self, identifier):

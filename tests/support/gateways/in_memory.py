@@ -23,9 +23,9 @@ from sluicegate.api import (
     TableFormat,
 )
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.testing.fakes import MemoryCatalog, VendingStorage
 from sluicegate.vending import Vending
 from sluicegate.vending.select import Vendors
+from sluicegate_testing.fakes import MemoryCatalog, VendingStorage
 
 
 class ListedCatalog(MemoryCatalog):

@@ -13,7 +13,7 @@ from support.clients.asgi import Answer, HeaderList, Request, exchange
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.testing.secrets import keep_written
+from sluicegate_testing.secrets import keep_written
 
 __all__ = ["Answer", "HeaderList", "InProcessGateway", "Request", "in_process_gateway"]
 

@@ -17,7 +17,7 @@ from support.gateways.gateway import RunningGateway, running_gateway, write_conf
 
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.database import Store
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 SHARE, SCHEMA, TABLE = "lake", "all", "orders"
 QUERY = f"/delta-sharing/shares/{SHARE}/schemas/{SCHEMA}/tables/{TABLE}/query"

@@ -31,9 +31,9 @@ from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.delta_sharing.assets.routes import AssetEndpoints
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.signing.opaque_tokens import TokenSigner
-from sluicegate.testing.fakes import MemoryCatalog
 from sluicegate.vending import Vending
 from sluicegate.vending.select import Vendors
+from sluicegate_testing.fakes import MemoryCatalog
 
 MAX_BODY = 1_000
 MANUALS = SharedAsset("v1", "sales", "s1", "eu", "manuals", "main", "eu.manuals")

@@ -28,9 +28,9 @@ from sluicegate.protocols.derived_files.links import DerivedLinks
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader
-from sluicegate.testing.fakes import MemoryCatalog
 from sluicegate.vending import Vending
 from sluicegate.vending.select import Vendors
+from sluicegate_testing.fakes import MemoryCatalog
 
 PUBLIC_URL = "https://gateway.example"
 KEYS = KeyRing((b"k" * 32,))

@@ -34,7 +34,7 @@ from sluicegate.plugins.configured import (
     ConfiguredStorage,
 )
 from sluicegate.plugins.context import NoLinks
-from sluicegate.testing.fakes import MemoryStorage, MemoryVendor
+from sluicegate_testing.fakes import MemoryStorage, MemoryVendor
 
 T = TypeVar("T")
 

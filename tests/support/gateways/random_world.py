@@ -38,8 +38,8 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.config import Settings
-from sluicegate.testing.fakes import MemoryCatalog, VendingStorage
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.fakes import MemoryCatalog, VendingStorage
+from sluicegate_testing.secrets import keep_secret
 
 PLUGIN = """
 from sluicegate.api import CatalogConfig, CatalogType, PluginConfig, PolicyType

@@ -17,8 +17,8 @@ from deltalake import write_deltalake
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
-from sluicegate.testing.secrets import keep_credentials, keep_secret, keep_url_secret, keep_written
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_testing.secrets import keep_credentials, keep_secret, keep_url_secret, keep_written
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 SHARE, SCHEMA = "lake", "sales"
 # A store that is gone is told long before a client would give up.

@@ -18,8 +18,8 @@ from deltalake import write_deltalake
 from support.gateways.gateway import run_here, write_configuration
 from support.servers.serving import START_SECONDS, script
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.ports import free_port
 
 QUERY = "/delta-sharing/shares/sales/schemas/eu/tables/orders/query"
 

@@ -15,8 +15,8 @@ from deltalake import write_deltalake
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.unity_catalog.unity import UnityServer
 
 SHARE, SCHEMA, TOKEN = "lake", "eu", "unity-service-token"
 UUID = "016ae953-37a9-438e-8683-9a9a4a79a395"

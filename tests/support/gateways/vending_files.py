@@ -21,13 +21,13 @@ from sluicegate.config import Settings, load_settings
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
-from sluicegate.testing.fakes import MemoryVendor
-from sluicegate.testing.secrets import keep_credentials, keep_secret
+from sluicegate_testing.fakes import MemoryVendor
+from sluicegate_testing.secrets import keep_credentials, keep_secret
 
 SHARE = "/delta-sharing/shares/sales"
 PLUGIN = """
 from sluicegate.api import CredentialVendor, StorageType, hookimpl
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 from support.process.external_files import require_available
 
-from sluicegate.testing.servers._npm_install import NpmMissing, npm_package
+from sluicegate_testing.servers._npm_install import NpmMissing, npm_package
 
 _AXE = "4.14.1"
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable")

@@ -33,7 +33,7 @@ from support.process.ending import LEAVE
 from support.process.forked import completed
 from support.process.installs import install
 
-from sluicegate.testing.servers.ports import free_port
+from sluicegate_testing.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))

@@ -24,7 +24,7 @@ import orjson
 
 _MOST_BYTES = 1 << 20  # of a request, which contains the environment of the command
 _DESCRIPTORS = 4  # standard input, output and error, and where the exit status is written
-# The kit is for tests, and a migration is read by Alembic only.
+# The earlier path of the kit warns, and a migration is read by Alembic only.
 _LEFT_OUT = ("sluicegate.testing", "sluicegate.database.migrations", "sluicegate.cli.__main__")
 
 

@@ -37,7 +37,7 @@ def sluicegate_register_catalogs():
 
 STORAGE = """
 from sluicegate.api import StorageConfig, StorageType, hookimpl
-from sluicegate.testing.fakes import MemoryStorage
+from sluicegate_testing.fakes import MemoryStorage
 
 def build(config, context):
     storage = MemoryStorage(config.prefix.rstrip("/") + "/", context.links)

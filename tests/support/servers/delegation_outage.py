@@ -19,7 +19,7 @@ from support.servers.delegation import KEY, SECRET, body
 from support.servers.delegation_processes import DelegationProcess, delegation_process
 from support.servers.postgres import PostgresServer
 
-from sluicegate.testing.secrets import keep_secret
+from sluicegate_testing.secrets import keep_secret
 
 SECONDS = 60 if times() > 1 else 20
 SIGNING_KEY = 2 * KEY.decode()

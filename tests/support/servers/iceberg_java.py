@@ -20,7 +20,7 @@ from support.gateways.iceberg_rest import SCHEMA, shared_from
 from support.gateways.s3_lake import storage_of
 from support.process.spark import POM, jars
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 _SOURCE = POM.parent / "java" / "IcebergCatalog.java"
 _SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as generate_rsa
 from jwt.algorithms import AllowedPrivateKeys, ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from sluicegate.testing.servers._certificate import CertificateFiles
+from sluicegate_testing.servers._certificate import CertificateFiles
 
 DISCOVERY, JWKS, TOKEN = "/.well-known/openid-configuration", "/keys", "/token"
 AUDIENCE = "sluicegate"

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import psutil
 from support.servers.migrated import migrate
 
-from sluicegate.testing.secrets import keep_written
+from sluicegate_testing.secrets import keep_written
 
 REMOVED_TOGETHER: Final = 20
 """Databases of finished tests that are removed at a time."""

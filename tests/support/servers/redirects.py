@@ -11,7 +11,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from sluicegate.testing.servers._certificate import CertificateFiles
+from sluicegate_testing.servers._certificate import CertificateFiles
 
 STATUSES = (301, 302, 303, 307, 308)
 INTERNAL = b"only for hosts inside"

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.ports import free_port
 from sluicegate_spark.jvm.settings import write_settings
+from sluicegate_testing.secrets import keep_secret
+from sluicegate_testing.servers.ports import free_port
 
 WORKERS = 2
 DRIVERS = 2

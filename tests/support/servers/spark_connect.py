@@ -13,8 +13,8 @@ from pathlib import Path
 
 from support.process.spark import QUIET, SMALL_TABLES
 
-from sluicegate.testing.servers.ports import free_port
 from sluicegate_spark.jvm.settings import write_settings
+from sluicegate_testing.servers.ports import free_port
 
 _START_SECONDS = 240
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"

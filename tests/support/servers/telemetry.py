@@ -19,7 +19,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from starlette.types import ASGIApp
 
-from sluicegate.testing.secrets import keep_written
+from sluicegate_testing.secrets import keep_written
 
 SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"  # no log line, span or metric may hold it
 

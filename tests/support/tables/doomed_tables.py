@@ -15,7 +15,7 @@ from support.tables.iceberg_deletes import delete_positions
 from support.tables.purged_tables import add_all_kinds, config_of, handed_over, make, own_catalog
 from support.tasks.spark_tasks import task
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 PURGE = "SYNCHRONOUS_TABLE_PURGE"
 # Each metadata file names few earlier ones, so that those are found only one by the other.

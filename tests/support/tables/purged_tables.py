@@ -17,7 +17,7 @@ from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.typedef import Record
 from support.tables.iceberg_deletes import delete_by_vectors, delete_positions
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 ROWS = pa.table({"number": pa.array(range(4), pa.int64())})
 ELSEWHERE = "elsewhere"  # a catalog that the executor does not know

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import obstore
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 REWRITE = "TABLE_REWRITE"  # writes instead of deleting
 # What the service answers for, wherever in a payload it stands: no executor has to check these again.

@@ -17,12 +17,12 @@ from support.process.spark import jars
 
 from sluicegate.api import DelegatedTask, IssuedAccess, TableIdentity, TaskProgress, TaskResult
 from sluicegate.database import Store
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.fakes import FakeContext
 from sluicegate.vending.ledger_search import entries_from
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.usage import COLLECT_USAGE
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.fakes import FakeContext
 
 _STAGES = ("ledger", "logs", "days", "sums")
 _LONGEST = 1.5  # seconds, in which most stages of small tables end

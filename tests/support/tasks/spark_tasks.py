@@ -17,8 +17,8 @@ from support.servers.delegation import API, SECRET, body
 from support.servers.serving import serving
 from support.servers.task_engine import LOCAL_MASTER, TaskEngine, running_engine
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.operations import OPERATIONS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 CATALOG = "lake"
 BUCKETS = ("s3://lake/", "s3://converted/", f"s3://{WAREHOUSE}/")

@@ -17,13 +17,13 @@ from sluicegate.api import (
     ModelVersion,
     NotFound,
 )
-from sluicegate.testing.assets import (
+from sluicegate_testing.assets import (
     AssetBehaviour,
     ExpectedAsset,
     ExpectedAssets,
     ExpectedListings,
 )
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 LAKE = "memory://lake"
 ASSETS: dict[tuple[AssetKind, str], CatalogAsset] = {

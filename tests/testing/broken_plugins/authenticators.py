@@ -18,8 +18,8 @@ from sluicegate.api import (
     Unauthenticated,
     Unavailable,
 )
-from sluicegate.testing.authenticators import AuthenticatorBehaviour, Presented
-from sluicegate.testing.fakes import authentication_request
+from sluicegate_testing.authenticators import AuthenticatorBehaviour, Presented
+from sluicegate_testing.fakes import authentication_request
 
 SCHEME = "Session"
 

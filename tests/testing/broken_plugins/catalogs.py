@@ -24,7 +24,7 @@ from sluicegate.api import (
     TablePage,
     Unavailable,
 )
-from sluicegate.testing.catalog import CatalogBehaviour, Expected, ExpectedTable
+from sluicegate_testing.catalog import CatalogBehaviour, Expected, ExpectedTable
 
 
 class LibraryError(Exception):

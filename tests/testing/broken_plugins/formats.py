@@ -24,7 +24,7 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.formats import Changes, DeltaFormat, Snapshot
-from sluicegate.testing.formats import FormatBehaviour, WrittenTable
+from sluicegate_testing.formats import FormatBehaviour, WrittenTable
 
 FIRST = 1_700_000_000_000
 LOG = "_delta_log/{:020}.json"

@@ -10,7 +10,7 @@ import pytest
 from testing.broken_plugins.upstream import Client, inventory
 
 from sluicegate.api import Policy, PolicyAction, Principal, SharedTable, Unavailable
-from sluicegate.testing.policies import Decision, PolicyBehaviour
+from sluicegate_testing.policies import Decision, PolicyBehaviour
 
 Tables = frozenset[SharedTable]
 

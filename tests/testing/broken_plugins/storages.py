@@ -18,8 +18,8 @@ from sluicegate.api import (
     TemporaryCredentials,
     Unavailable,
 )
-from sluicegate.testing.fakes import FakeLinks, MemoryStorage
-from sluicegate.testing.storage import Get, Put, StorageBehaviour
+from sluicegate_testing.fakes import FakeLinks, MemoryStorage
+from sluicegate_testing.storage import Get, Put, StorageBehaviour
 
 PREFIX = "memory://lake/"
 

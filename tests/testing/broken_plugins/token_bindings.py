@@ -15,7 +15,7 @@ from sluicegate.api import (
     TokenBinding,
     UnsupportedOperation,
 )
-from sluicegate.testing.token_bindings import TokenBindingBehaviour
+from sluicegate_testing.token_bindings import TokenBindingBehaviour
 
 SESSION = TemporaryCredentials(
     "s3://lake/orders",

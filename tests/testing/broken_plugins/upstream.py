@@ -16,7 +16,7 @@ from sluicegate.api import (
     SecretStr,
     Unavailable,
 )
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 TOKEN = "a-token-of-the-inventory"
 PAGE_SIZE = 2

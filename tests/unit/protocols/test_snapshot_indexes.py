@@ -18,7 +18,7 @@ from sluicegate.plugins import Instances
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
 from sluicegate.tables.snapshot_index.opening import open_folder
 from sluicegate.tables.snapshot_index.selection import select_files
-from sluicegate.testing.fakes import MemoryStorage
+from sluicegate_testing.fakes import MemoryStorage
 
 
 def instances() -> Instances:

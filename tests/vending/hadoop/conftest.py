@@ -8,7 +8,7 @@ import pytest
 from support.gateways.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
 from support.gateways.s3_lake import write_table
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,10 @@ from sluicegate.api import (
     SecretStr,
     Unavailable,
 )
-from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
 from sluicegate_iceberg.rest.auth import client_tokens
+from sluicegate_testing.servers.polaris import Polaris, Reply
 
 from ..conftest import Clock
 

@@ -11,17 +11,17 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import AuthorizedClient, HttpClient, Unavailable
-from sluicegate.testing.servers.committing_catalog import (
-    CommittingCatalog,
-    Fault,
-    committing_catalog,
-)
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_iceberg.rest.commits import CommitMarks, CommittedTable
 from sluicegate_iceberg.rest.refusal import CommitStateUnknown, Refused
 from sluicegate_iceberg.rest.requests import Rest
+from sluicegate_testing.servers.committing_catalog import (
+    CommittingCatalog,
+    Fault,
+    committing_catalog,
+)
 
 TABLE = TableName(("sales",), "orders")
 KEY = "sales/tables/orders"

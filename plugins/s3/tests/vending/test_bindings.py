@@ -19,14 +19,14 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.scripted_aws import ScriptedAWS
 from sluicegate_s3.access import Access
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.storage import S3Storage
 from sluicegate_s3.vending.bindings import Binding, FullBinding, Issuing, RoleBinding, SessionBinding
 from sluicegate_s3.vending_config import VendingConfig
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.scripted_aws import ScriptedAWS
 
 ROLE = "arn:aws:iam::123456789012:role/lake/reader"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"

@@ -15,11 +15,11 @@ import boto3
 import pytest
 
 from sluicegate.api import EndedSessions, Principal, StorageError, UnsupportedOperation
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.scripted_aws import ScriptedAWS
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
 from sluicegate_s3.vending.revocation import POLICY_NAME, denial, with_statement
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.scripted_aws import ScriptedAWS
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BEFORE = int(NOW.timestamp() * 1000)

@@ -18,11 +18,11 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from sluicegate.api import PermissionDenied, Principal, Scope, TemporaryCredentials
-from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
-from sluicegate.testing.vending import check_end
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
+from sluicegate_testing.fakes import FakeContext
+from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_testing.vending import check_end
 
 ACME = Principal("r-1", "acme", "test")
 INSIDE = "tables/sales/_delta_log/0.json"

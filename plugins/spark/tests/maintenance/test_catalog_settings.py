@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from sluicegate.api import SecretStr, TemporaryCredentials, UnsupportedOperation
-from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_spark.jvm.redaction import SECRET_NAMES
 from sluicegate_spark.maintenance.catalog_settings import CATALOG, catalog_settings
@@ -18,6 +17,7 @@ from sluicegate_spark.maintenance.storage_settings import (
     hadoop_location,
 )
 from sluicegate_spark.tables import TaskCatalog
+from sluicegate_testing.servers.catalog_http import Reply, Request, serve
 
 KEYS = {"access_key_id": "id", "secret_access_key": "key"}
 PROVIDERS = "org.apache.hadoop.fs.s3a"

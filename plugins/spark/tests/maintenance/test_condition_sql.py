@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluicegate.api import DelegatedTask, TableIdentity, TaskFailed, conditions
-from sluicegate.testing.executors import RecordedRun
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
@@ -16,6 +15,7 @@ from sluicegate_spark.maintenance.condition_sql import condition_sql
 from sluicegate_spark.properties import parse
 from sluicegate_spark.tables import Format, Table, TableAccess
 from sluicegate_spark.work import Work
+from sluicegate_testing.executors import RecordedRun
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("'\\`\"-/*;${}\n\x00"))
 NUMBERS = st.from_regex(r"\A-?([0-9]{1,5}\.?[0-9]{0,3}|\.[0-9]{1,3})(e[+-]?[0-9]{1,2})?\Z")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from obstore.store import MemoryStore
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.orphans.directory_listing import DirectoryListing, TableDirectory
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from ..store_access import access_of
 

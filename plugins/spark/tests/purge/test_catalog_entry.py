@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from sluicegate.testing.servers.committing_catalog import CommittingCatalog, Fault
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.purge.catalog_entry import drop_entry
 from sluicegate_spark.tables import Table, TaskCatalog
+from sluicegate_testing.servers.committing_catalog import CommittingCatalog, Fault
 
 KEY = "sales/tables/orders"
 NAME = TableName(("sales",), "orders")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import obstore
 import pytest
 
-from sluicegate.testing.servers.refusing_store import RefusingStore, refusing_store
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.purge.deletion import Deletion, delete_objects
+from sluicegate_testing.servers.refusing_store import RefusingStore, refusing_store
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from ..store_access import access_of
 

@@ -15,11 +15,11 @@ import pytest_asyncio
 from pyiceberg.table import Table
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed, TaskResult
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.purge import TABLE_PURGE
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from ..lake import CATALOG, ROWS, WAREHOUSE, make_table, written_by
 from .local_waves import LocalEngine, purge_in_process

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.purge.manifests import few as module
 from sluicegate_spark.purge.manifests.few import few_manifests
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from ..manifest_lists import encoded_list, write_list
 from ..store_access import access_of

@@ -19,12 +19,12 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate.testing.executors import RecordedRun
-from sluicegate.testing.fakes import FakeContext
 from sluicegate_spark import executor
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
+from sluicegate_testing.executors import RecordedRun
+from sluicegate_testing.fakes import FakeContext
 
 GRANT = RealmGrant(catalogs=frozenset({"lake"}), locations=("s3://lake/",))
 

@@ -23,7 +23,7 @@ from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 SECOND = 1000
 DAY = PERIOD_SECONDS * SECOND

@@ -35,7 +35,7 @@ from sluicegate.api.errors import PayloadTooLarge
 from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 SECOND = 1000
 GRANT = {"grant_type": "client_credentials"}

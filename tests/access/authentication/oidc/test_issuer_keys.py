@@ -31,7 +31,7 @@ from sluicegate.access.authentication.oidc.keys import KeySet
 from sluicegate.access.authentication.oidc.source import KeySource
 from sluicegate.api.errors import Unavailable
 from sluicegate.config import OidcSettings
-from sluicegate.testing.servers._certificate import make_certificate
+from sluicegate_testing.servers._certificate import make_certificate
 
 MAX_AGE, MAX_STALE, BETWEEN_ATTEMPTS = 600, 3600, 10
 

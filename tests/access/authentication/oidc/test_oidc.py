@@ -26,7 +26,7 @@ from sluicegate.api.principals import Principal
 from sluicegate.config import AuthenticationSettings, OidcSettings, Settings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate_testing.fakes import authentication_request as asking
 
 DECLARED = """
 recipients:

@@ -17,7 +17,7 @@ from support.gateways.gateway import RunningGateway, running_gateway
 from support.gateways.s3_lake import SCHEMA, SHARE, S3Lake, s3_lake, storage_of, write_table
 from support.servers.slow_proxy import SlowProxy, slow_proxy
 
-from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 TABLES = ("slow", "restarted", "paged", "broken", "quick", "refreshed", "large", "connector")
 PATH = f"/shares/{SHARE}/schemas/{SCHEMA}/tables"

@@ -11,7 +11,7 @@ from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 SHARED = SharedTable("1", "s", "2", "eu", "t", "lake", "t", access_modes=("url", "dir"))
 SOURCE = CatalogTable(

@@ -27,7 +27,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 SHARE = Share("s1", "sales")
 DECLARED = Schema("d", SHARE, "eu")

@@ -11,7 +11,7 @@ from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.presigning.signer import Signer
-from sluicegate.testing.fakes import FakeLinks
+from sluicegate_testing.fakes import FakeLinks
 
 SHARED = SharedTable("1", "sales", "s1", "eu", "orders", "main", "eu.orders")
 LINKS = FakeLinks(f"{LAKE}/")

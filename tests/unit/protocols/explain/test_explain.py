@@ -43,7 +43,7 @@ from sluicegate.protocols.explain.sources import list_items, list_schemas
 from sluicegate.protocols.explain.ways import Ways
 from sluicegate.protocols.explain.who_can import WhoCan
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
-from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate_testing.fakes import MemoryCatalog
 
 NOW = 2_000
 SHARE = Share("s1", "sales", display_name="Sales")

@@ -17,7 +17,7 @@ from sluicegate.http.responses import error_response
 from sluicegate.protocols.file_links.links import ContentLinks
 from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.testing.fakes import MemoryStorage
+from sluicegate_testing.fakes import MemoryStorage
 
 KEY, OLD = bytes(range(32)), bytes(32)
 ISSUED = 1_700_000_000

@@ -9,12 +9,12 @@ from uuid import uuid4
 import pytest
 
 from sluicegate.api import TaskFailed
-from sluicegate.testing.servers.committing_catalog import CommittingCatalog, Fault
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.conversion.to_iceberg.plan import Plan
 from sluicegate_spark.conversion.to_iceberg.table_creation import table_for_snapshot
 from sluicegate_spark.conversion.to_iceberg.target_table import TargetTable
 from sluicegate_spark.tables import TaskCatalog
+from sluicegate_testing.servers.committing_catalog import CommittingCatalog, Fault
 
 KEY = "sales/tables/orders"
 NAME = TableName(("sales",), "orders")

@@ -19,7 +19,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.protocols.delta_sharing.assets.credentials import AssetCredentials
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 
 class FailingVendor(MemoryVendor):

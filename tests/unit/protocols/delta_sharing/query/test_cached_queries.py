@@ -25,7 +25,7 @@ from sluicegate.api import NotFound, PermissionDenied, StorageError, TemporaryCr
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.delta_sharing.request import QueryRequest, TimeTravel
 from sluicegate.tables.derived_files import DerivedFile
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 TABLE = shared_table(history=True)
 BY_DAY = table_metadata([schema_field("day", "string")], ["day"])

@@ -25,7 +25,7 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFE
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
 from sluicegate.protocols.iceberg_rest.file_access.signed_files import SignedFiles
 from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
-from sluicegate.testing.fakes import MemoryStorage
+from sluicegate_testing.fakes import MemoryStorage
 
 ENDPOINT = store_endpoint(PUBLIC_URL)
 ROWS = [file(name, size=size) for name, size in (("a", 100), ("b", 20), ("c", 3))]

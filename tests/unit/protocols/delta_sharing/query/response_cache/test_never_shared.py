@@ -19,7 +19,7 @@ from support.tables.memory_tables import MemoryFormat, file, snapshot
 from sluicegate.api import Presigned, Principal, SharedTable, TemporaryCredentials
 from sluicegate.api.errors import PermissionDenied
 from sluicegate.protocols.delta_sharing.request import QueryRequest
-from sluicegate.testing.fakes import MemoryVendor
+from sluicegate_testing.fakes import MemoryVendor
 
 DAYS = ("0", "1")
 BY_DAY = table_metadata([schema_field("day", "string")], ["day"])
