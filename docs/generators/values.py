@@ -65,6 +65,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Reading tables": ("Budget", "TableLimits"),
     "Long tasks": (
         *("DelegatedTask", "TableIdentity", "RealmGrant", "TaskProgress", "TaskResult"),
+        *("checked_progress", "checked_result", "checked_stages"),
         *("IssuedAccess", "SnapshotIndexBuild", "TaskErrorCode"),
     ),
     "Conditions": ("conditions",),

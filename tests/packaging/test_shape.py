@@ -24,6 +24,11 @@ def test_every_in_tree_plugin_has_the_common_shape(folder: Path) -> None:
     assert check_shape(folder) == []
 
 
+def test_the_kit_imports_only_what_plugins_may_import() -> None:
+    problems = [str(each) for each in check_shape(KIT)]
+    assert [each for each in problems if "imports sluicegate." in each] == []
+
+
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache")

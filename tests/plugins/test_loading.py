@@ -66,15 +66,16 @@ def test_no_command_installs_a_name_that_anybody_can_register(
 
 
 def test_own_plugins_are_those_of_the_repository() -> None:
-    found = {
-        name: path.parent.relative_to(ROOT).as_posix()
+    projects = {
+        path.parent.relative_to(ROOT).as_posix(): tomllib.loads(path.read_text())["project"]
         for folder in ("plugins", "catalog_adapters")
         for path in (ROOT / folder).glob("*/pyproject.toml")
-        for name in tomllib.loads(path.read_text())["project"]
-        .get("entry-points", {})
-        .get(PLUGIN_GROUP, {})
     }
-    assert found == OWN_PLUGINS
+    assert OWN_PLUGINS == {
+        name: folder
+        for folder, project in projects.items()
+        for name in project.get("entry-points", {}).get(PLUGIN_GROUP, {})
+    }
 
 
 def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:

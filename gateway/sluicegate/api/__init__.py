@@ -1,8 +1,7 @@
 """The public module for plugins: the hook marker, models, base classes, types and errors.
 
 Importing it loads nothing else: modules are imported when a name of theirs is first used. The models
-load pydantic, and `hookimpl` loads pluggy. Nothing here imports a web framework, a cloud SDK or the
-rest of the core.
+load pydantic, and `hookimpl` loads pluggy. Nothing here imports the rest of the core.
 
 A *location* is an absolute URL whose path is literal, not percent-encoded: the key of
 `s3://lake/a b/part%20.parquet` is `a b/part%20.parquet`. Times are integers in epoch milliseconds, and
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
     from sluicegate.api.delegation.issued import IssuedAccess
     from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
+    from sluicegate.api.delegation.reports import checked_progress, checked_result, checked_stages
     from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
     from sluicegate.api.delegation.tasks import (
         DelegatedTask,
@@ -248,6 +248,9 @@ __all__ = [
     "VisibleTables",
     "batches",
     "canonical_endpoint_url",
+    "checked_progress",
+    "checked_result",
+    "checked_stages",
     "client_options",
     "comparable_location",
     "conditions",
@@ -305,15 +308,15 @@ _NAMES: Final = {
     "sluicegate.api.context": "ExecutorContext LinkSigner PluginContext",
     "sluicegate.api.delegation.issued": "IssuedAccess",
     "sluicegate.api.delegation.realm_grants": "RealmGrant comparable_location",
+    "sluicegate.api.delegation.reports": "checked_progress checked_result checked_stages",
     "sluicegate.api.delegation.snapshot_indexes": "SnapshotIndexBuild SnapshotIndexes",
     "sluicegate.api.delegation.tasks": (
         "DelegatedTask TableIdentity TaskErrorCode TaskExecutor TaskFailed TaskProgress "
         "TaskResult TaskRun"
     ),
     "sluicegate.api.errors": (
-        "ConfigurationError InvalidRequest NotFound ObjectMissing PermissionDenied "
-        "SluicegateError StorageDenied StorageError TableUnreadable Unauthenticated Unavailable "
-        "UnsupportedOperation"
+        "ConfigurationError InvalidRequest NotFound ObjectMissing PermissionDenied SluicegateError "
+        "StorageDenied StorageError TableUnreadable Unauthenticated Unavailable UnsupportedOperation"
     ),
     "sluicegate.api.hadoop_tokens": "MarshalledCredentials TokenBinding TokenIssuingPolicy",
     "sluicegate.api.models": (
@@ -336,7 +339,6 @@ _MODULES: Final = {name: module for module, names in _NAMES.items() for name in 
 if not TYPE_CHECKING:  # otherwise, type checkers would accept every name
 
     def __getattr__(name: str) -> Any:
-        """Import the module of a name, and return its value."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module(_MODULES[name])
@@ -345,5 +347,4 @@ if not TYPE_CHECKING:  # otherwise, type checkers would accept every name
         return value
 
     def __dir__() -> list[str]:
-        """Return all names, including those that are not imported yet."""
         return sorted({*globals(), *__all__})

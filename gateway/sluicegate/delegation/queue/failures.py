@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sluicegate.api.delegation.reports import UNSTORABLE
 from sluicegate.api.delegation.tasks import TaskFailed
 from sluicegate.api.errors import SluicegateError, Unavailable
-from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.telemetry.redaction import redact
 
 EXECUTOR_FAILED = "EXECUTOR_FAILED"

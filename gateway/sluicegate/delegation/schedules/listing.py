@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 import anyio.to_thread
 
 from sluicegate.api import Catalog
+from sluicegate.api.delegation.reports import UNSTORABLE
 from sluicegate.api.errors import ConfigurationError, NotFound
-from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.delegation.schedules.schedule import Schedule
 from sluicegate.delegation.schedules.selection import TableName
 

@@ -11,6 +11,12 @@ from typing import Literal, TypeVar, cast
 import anyio
 
 from sluicegate.api.delegation.issued import IssuedAccess
+from sluicegate.api.delegation.reports import (
+    INVALID_RESULT,
+    checked_progress,
+    checked_result,
+    checked_stages,
+)
 from sluicegate.api.delegation.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import StatementRefused
@@ -21,12 +27,6 @@ from sluicegate.delegation.queue.leases import Beat, Leases
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.queue.transitions import TaskVersionConflict
-from sluicegate.delegation.reports import (
-    INVALID_RESULT,
-    checked_progress,
-    checked_result,
-    checked_stages,
-)
 from sluicegate.delegation.worker.database_retry import retry_until_available
 from sluicegate.delegation.worker.executor_thread import ExecutorEnded, ExecutorThread
 from sluicegate.delegation.worker.lease_deadline import LeaseDeadline

@@ -28,8 +28,10 @@ from sluicegate.api import (
     TaskFailed,
     TaskProgress,
     TaskResult,
+    checked_progress,
+    checked_result,
+    checked_stages,
 )
-from sluicegate.delegation.reports import checked_progress, checked_result, checked_stages
 
 
 @dataclass
