@@ -71,11 +71,11 @@ def test_own_plugins_are_those_of_the_repository() -> None:
         for folder in ("plugins", "catalog_adapters")
         for path in (ROOT / folder).glob("*/pyproject.toml")
     }
-    assert OWN_PLUGINS == {
+    assert {
         name: folder
         for folder, project in projects.items()
         for name in project.get("entry-points", {}).get(PLUGIN_GROUP, {})
-    }
+    } == OWN_PLUGINS
 
 
 def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:
