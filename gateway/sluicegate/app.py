@@ -109,6 +109,7 @@ class Gateway:
     async def _opened(cls, settings: Settings, registry: Registry, stack: AsyncExitStack) -> Gateway:
         keys = load_keys(settings)
         configured = configure(settings, registry)
+        configured.log_warnings()
         instances = Instances(
             registry,
             configured,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from sluicegate._util.units import Duration
@@ -12,7 +15,13 @@ class PluginConfig(BaseModel):
 
     Declare secrets as `SecretStr`. The reference page and the schema are generated from the description
     and default of each field.
+
+    Attributes:
+        removed_keys: Former settings that are accepted without effect, and a description of the value
+            that replaced each. The gateway warns of each that a configuration contains.
     """
+
+    removed_keys: ClassVar[Mapping[str, str]] = {}
 
     # An invalid value can be a secret, so messages never contain it.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

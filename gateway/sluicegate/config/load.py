@@ -9,6 +9,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.deprecated_keys import with_current_keys
 from sluicegate.config.plugin_sections import with_plugin_sections
 from sluicegate.config.references import resolve_references
+from sluicegate.config.removed_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.settings import Settings
 from sluicegate.config.yaml import read_document, validate
@@ -22,8 +23,9 @@ def load_settings(path: Path) -> Settings:
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
     """
-    document, warnings = with_current_keys(with_plugin_sections(read_document(path)))
-    source = replace(resolve_references(document), warnings=warnings)
+    document, renamed = with_current_keys(with_plugin_sections(read_document(path)))
+    document, removed = without_removed_keys(Settings, document)
+    source = replace(resolve_references(document), warnings=(*renamed, *removed))
     settings = validate(Settings, source.document)
     exposed = exposed_secrets(settings, source)
     if exposed:

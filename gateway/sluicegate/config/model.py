@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
@@ -45,7 +45,14 @@ TokenLifetime = Annotated[Duration, Field(ge=1), AfterValidator(_token_lifetime)
 
 
 class SettingsModel(BaseModel):
-    """Base of the gateway's own sections. They are frozen, and unknown keys are errors."""
+    """Base of the gateway's own sections. They are frozen, and unknown keys are errors.
+
+    Attributes:
+        removed_keys: Keys that are accepted without effect, and a description of the constant that the
+            gateway uses instead.
+    """
+
+    removed_keys: ClassVar[Mapping[str, str]] = {}
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from sluicegate.api import (
     StorageType,
     TaskExecutorType,
 )
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class ConfiguredInstances:
 
     Attributes:
         plugins: The settings of plugins that register a model for them, by the plugin's name.
+        warnings: A line `file:line:column: message` for each removed key in a section of a plugin.
     """
 
     catalogs: tuple[ConfiguredCatalog, ...]
@@ -94,6 +98,12 @@ class ConfiguredInstances:
     policies: tuple[ConfiguredPolicy, ...] = ()
     executors: tuple[ConfiguredExecutor, ...] = ()
     plugins: Mapping[str, PluginConfig] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def log_warnings(self) -> None:
+        """Log each warning. Commands that are not services leave them to `config check`."""
+        for warning in self.warnings:
+            log.warning("%s", warning)
 
     @property
     def operations(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ def check_plugins(settings: Settings, checked: CheckedSettings) -> None:
             checked.add([settings.problem(location, line) for line in error.message.splitlines()])
     settings = _without_consequences(settings, usable, checked)
     try:
-        configure(settings, Registry.load(usable))
+        checked.warnings += configure(settings, Registry.load(usable)).warnings
     except ConfigurationError as error:
         checked.add(error.message.splitlines())
 

@@ -14,6 +14,7 @@ from sluicegate.config import Settings
 from sluicegate.config.deprecated_keys import RENAMED, with_current_keys
 from sluicegate.config.plugin_sections import with_plugin_sections
 from sluicegate.config.references import collect_references
+from sluicegate.config.removed_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.source import Reference, Source
 from sluicegate.config.yaml import Document, Location, explain, parse_document, read_text
@@ -64,7 +65,9 @@ def check_settings(path: Path) -> CheckedSettings:
     except ConfigurationError as error:
         checked.problems.append(error.message)
         return checked
-    source = _with_placeholders(_current(document, checked), checked)
+    document, removed = without_removed_keys(Settings, _current(document, checked))
+    checked.warnings += removed
+    source = _with_placeholders(document, checked)
     _validate(source, checked)
     return checked
 

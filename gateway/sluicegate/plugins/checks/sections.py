@@ -17,6 +17,7 @@ from sluicegate.api import (
 )
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import PluginSection, Settings
+from sluicegate.config.removed_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.yaml import Location, nearest, validate
 from sluicegate.plugins.checks.realms import realm_problems
@@ -51,6 +52,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
         tuple(checker.policies(registry.policy_types())),
         tuple(checker.executors(registry.task_executor_types())),
         dict(checker.plugins(registry.settings_models())),
+        tuple(checker.warnings),
     )
     checker.problems.extend(realm_problems(settings, configured.executors))
     checker.problems.extend(schedule_problems(settings, configured.executors))
@@ -76,6 +78,7 @@ class _Checker:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.problems: list[str] = []
+        self.warnings: list[str] = []
 
     def catalogs(self, types: Mapping[str, CatalogType]) -> Iterator[ConfiguredCatalog]:
         for name, section in self._settings.catalogs.items():
@@ -173,6 +176,8 @@ class _Checker:
     def _config(self, section: PluginSection, model: type[Config], location: Location) -> Config | None:
         source = self._settings.source
         document = replace(source.document.section(*location), data=section.options)
+        document, warnings = without_removed_keys(model, document)
+        self.warnings.extend(warnings)
         try:
             config = validate(model, document)
         except ConfigurationError as error:
