@@ -9,8 +9,7 @@ from support.gateways.starting_gateway import HELD_UP, QUERY, starting_gateway
 
 
 def test_a_query_id_is_answered_while_the_gateway_still_loads(tmp_path: Path) -> None:
-    settings = {"sharing": {"async_query_threshold": "1s"}}
-    with starting_gateway(tmp_path, {"sitecustomize.py": HELD_UP}, **settings) as gateway:
+    with starting_gateway(tmp_path, {"sitecustomize.py": HELD_UP}) as gateway:
         gateway.wait_until_loading()
         body = {"idempotencyKey": "first"}
         headers = {"delta-sharing-capabilities": "asyncquery=true"}

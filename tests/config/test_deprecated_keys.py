@@ -16,7 +16,6 @@ OLD = """\
 server: {stop_timeout: 7s, max_body: 3MB}
 sharing:
   url_lifetime: 2h
-  async_after: 3s
 delegation:
   realm_limit: 9
   max_body: 4MB
@@ -26,7 +25,6 @@ CURRENT = {
     "server.shutdown_grace_period": 7,
     "limits.request_body.sharing": 3_000_000,
     "sharing.presigned_url_ttl": 7200,
-    "sharing.async_query_threshold": 3,
     "delegation.max_running_per_realm": 9,
     "limits.request_body.delegation": 4_000_000,
     "delegation.lease.ttl": 90,
@@ -75,13 +73,11 @@ def test_each_old_key_warns_with_its_place_and_the_current_key(tmp_path: Path) -
             f"{path}:1:28: 'server.max_body' is deprecated: move it to 'limits.request_body.sharing'",
             f"{path}:3:3: 'sharing.url_lifetime' is deprecated: rename it to "
             "'sharing.presigned_url_ttl'",
-            f"{path}:4:3: 'sharing.async_after' is deprecated: rename it to "
-            "'sharing.async_query_threshold'",
-            f"{path}:6:3: 'delegation.realm_limit' is deprecated: rename it to "
+            f"{path}:5:3: 'delegation.realm_limit' is deprecated: rename it to "
             "'delegation.max_running_per_realm'",
-            f"{path}:7:3: 'delegation.max_body' is deprecated: move it to "
+            f"{path}:6:3: 'delegation.max_body' is deprecated: move it to "
             "'limits.request_body.delegation'",
-            f"{path}:8:11: 'delegation.lease.lost_timeout' is deprecated: rename it to "
+            f"{path}:7:11: 'delegation.lease.lost_timeout' is deprecated: rename it to "
             "'delegation.lease.ttl'",
         ]
     )
@@ -110,14 +106,14 @@ def test_a_wrong_value_of_an_old_key_is_reported_at_the_line_that_has_it(tmp_pat
 
 
 MOVED_BESIDE_ITS_NEW_SECTION = """\
-limits: {table: {rows: 5000}, request_body: {oauth: 8KiB}}
+limits: {table: {rows: 5000}, request_body: {delegation: 8KiB}}
 server: {max_body: 3MB}
 """
 
 
 def test_a_moved_key_joins_the_section_that_is_there(tmp_path: Path) -> None:
     settings = load_settings(written(tmp_path, MOVED_BESIDE_ITS_NEW_SECTION))
-    assert (settings.limits.table.rows, settings.limits.request_body.oauth) == (5000, 8192)
+    assert (settings.limits.table.rows, settings.limits.request_body.delegation) == (5000, 8192)
     assert settings.limits.request_body.sharing == 3_000_000
 
 

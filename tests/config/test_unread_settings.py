@@ -21,6 +21,8 @@ BY_NAME = {
     "StorageConfig": "plugins/instances.py",  # `config` of an instance
     "TelemetrySettings": "telemetry/setup.py",  # arguments of `configure`
 }
+# Values from which modules read a model without its name.
+HANDED_ON = {"Settings": "GatewayParts"}
 # Models with more than one place in the configuration. All fields must have an effect at each of them.
 AT_SEVERAL_PLACES = {"SourceConfig"}  # read through one property, `CopyConfig.tables`
 
@@ -97,7 +99,7 @@ class Sources:
         """Fields that no module reads which mentions their model, or a field of this model."""
         found = []
         for model, fields in self.fields.items():
-            related = {model, *self.parents[model]} - _BASES
+            related = {model, HANDED_ON.get(model, model), *self.parents[model]} - _BASES
             related |= {name for name, parents in self.parents.items() if model in parents}
             related |= {place.partition(".")[2] for each in related for place in self.places(each)}
             near = [module for module in self.modules.values() if module.names & related]

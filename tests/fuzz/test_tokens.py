@@ -13,6 +13,7 @@ from support.fuzz.iceberg_places import decoded_token
 from support.gateways.in_process import in_process_gateway
 
 from sluicegate.config import Settings
+from sluicegate.protocols.delta_sharing import assembly
 
 SHARE = "/delta-sharing/shares/sales"
 TABLE = f"{SHARE}/schemas/eu/tables/orders"
@@ -61,9 +62,10 @@ def _query_tokens(fuzzer: Fuzzer) -> Iterator[str]:
 
 def _query_ids(fuzzer: Fuzzer, configured: Settings) -> Iterator[str]:
     """Of a gateway with the same keys that waits for nothing, so every query is answered later."""
-    sharing = configured.sharing.model_copy(update={"async_query_threshold": 0})
-    with in_process_gateway(configured.model_copy(update={"sharing": sharing})) as impatient:
-        asking = Fuzzer(impatient, fuzzer.token, fuzzer.secrets)
-        body = b'{"idempotencyKey":"k"}'
-        answer = asking.ask("POST", f"{TABLE}/query", [ASYNC], body)
-        yield answer.lines[0]["queryStatus"]["queryId"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "ASYNC_QUERY_THRESHOLD", 0)
+        with in_process_gateway(configured) as impatient:
+            asking = Fuzzer(impatient, fuzzer.token, fuzzer.secrets)
+            body = b'{"idempotencyKey":"k"}'
+            answer = asking.ask("POST", f"{TABLE}/query", [ASYNC], body)
+            yield answer.lines[0]["queryStatus"]["queryId"]

@@ -12,7 +12,7 @@ from support.gateways.in_process import Answer, InProcessGateway, Request, in_pr
 
 from sluicegate.config import load_settings
 
-SHARING, OAUTH = 2_000, 1_024
+SHARING, OAUTH = 2_000, 16_384
 TABLE = "/delta-sharing/shares/sales/schemas/eu/tables/orders"
 ENDPOINTS = {
     f"{TABLE}/query": SHARING,
@@ -45,7 +45,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
         folder,
         {
             "database": f"sqlite:///{folder}/gateway.db",
-            "limits": {"request_body": {"sharing": SHARING, "oauth": OAUTH}},
+            "limits": {"request_body": {"sharing": SHARING}},
         },
         {"shares": {"sales": {}}, "recipients": {"acme": {"shares": ["sales"]}}},
     )

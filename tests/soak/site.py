@@ -218,7 +218,6 @@ def _settings(
             {"type": "file", "prefix": f"file://{folder}/local/"},
         ],
         "cache": {"snapshots": "32MB", "commits": "16MB", "answers": "8MB", "share_answers": True},
-        "sharing": {"async_query_threshold": "1s"},
         **features,
     }
 

@@ -34,7 +34,7 @@ from sluicegate_testing.servers.refusing_store import refusing_store
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("purge")]
 
 PURGE = "TABLE_PURGE"
-SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1, "max_attempts": 100}}
+SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "max_backoff": 2, "max_attempts": 100}}
 
 
 @pytest.fixture(scope="module")

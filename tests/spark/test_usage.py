@@ -220,7 +220,6 @@ def _section(spark: SharedSpark, server: SeaweedFS) -> dict[str, Any]:
         "location": "s3://lake/usage",
         # No file has been written into the second directory yet.
         "access_logs": ["s3://lake/logs/", "s3://lake/new-logs/"],
-        "files_per_batch": 3,
         "file_io": {
             "s3.access-key-id": admin.access_key_id,
             "s3.secret-access-key": admin.secret_access_key,

@@ -43,7 +43,7 @@ from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.signing.opaque_tokens import PAGE_TOKEN_LIFETIME, TokenSigner
 
 _DOCUMENT = f"{PREFIX}/openapi.json"
 _PAGES = "admin pages"
@@ -146,7 +146,7 @@ class AdminApi:
     @cached_property
     def pages(self) -> TokenSigner:
         """Signs page tokens."""
-        return TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
+        return TokenSigner(self._keys.derive(_PAGES), PAGE_TOKEN_LIFETIME)
 
     @cached_property
     def browser(self) -> CatalogBrowser:

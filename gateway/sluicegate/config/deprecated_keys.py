@@ -16,7 +16,6 @@ RENAMED: dict[Key, Key] = {
     ("server", "stop_timeout"): ("server", "shutdown_grace_period"),
     ("server", "max_body"): ("limits", "request_body", "sharing"),
     ("sharing", "url_lifetime"): ("sharing", "presigned_url_ttl"),
-    ("sharing", "async_after"): ("sharing", "async_query_threshold"),
     ("delegation", "realm_limit"): ("delegation", "max_running_per_realm"),
     ("delegation", "max_body"): ("limits", "request_body", "delegation"),
     ("delegation", "lease", "lost_timeout"): ("delegation", "lease", "ttl"),

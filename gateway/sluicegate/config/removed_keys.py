@@ -22,7 +22,7 @@ def without_removed_keys(
     found: dict[Location, str] = {}
     data = _kept(model, document.data, (), found)
     warnings = (
-        document.problem(place, _message((*document.root, *place), constant), key=True)
+        document.problem(place, _message(document, place, constant), key=True)
         for place, constant in found.items()
     )
     return replace(document, data=data), tuple(warnings)
@@ -34,8 +34,8 @@ def removed_keys_of(model: type[BaseModel]) -> dict[str, str]:
     return {key: constant for table in tables for key, constant in table.items()}
 
 
-def _message(location: Location, constant: str) -> str:
-    key = ".".join(map(str, location))
+def _message(document: Document, place: Location, constant: str) -> str:
+    key = ".".join(document.as_written(tuple(map(str, (*document.root, *place)))))
     return f"'{key}' was removed and has no effect, because the value is always {constant}: remove it"
 
 

@@ -84,6 +84,7 @@ class Base:
         """
         registry = Registry.load(settings)
         configured = configure(settings, registry)
+        configured.log_warnings()
         cipher = PayloadCipher.of(settings)
         store = await Store.open(settings.database.get_secret_value())
         try:
@@ -123,14 +124,14 @@ class Base:
     @asynccontextmanager
     async def app(self) -> AsyncIterator[ASGIApp]:
         """Return the application; its watcher runs during the block."""
-        delegation, max_body = self.settings.delegation, self.settings.limits.request_body
+        delegation, max_body = self.settings.delegation, self.settings.limits.request_body.delegation
         keys = load_keys(self.settings)
-        tokens = ServiceTokens(delegation, keys, max_body=max_body.oauth)
+        tokens = ServiceTokens(delegation, keys)
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
         readiness = Readiness(self.store.ping)
         operations = self.configured.operations
-        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body.delegation)
+        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body)
         app = Application(
             [
                 *health_routes(readiness.check),

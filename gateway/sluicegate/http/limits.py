@@ -10,7 +10,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_MAX_HEAD = 65_536
 DEFAULT_HEAD_TIMEOUT = 30
-DEFAULT_MIN_BODY_RATE = 1_000
 DEFAULT_KEEP_ALIVE_TIMEOUT = 75
 DEFAULT_SEND_TIMEOUT = 60
 DEFAULT_MAX_CONNECTIONS = 2_000
@@ -19,6 +18,8 @@ DEFAULT_MAX_REQUESTS = 500
 DEFAULT_MAX_REQUESTS_PER_RECIPIENT = 100
 DEFAULT_MAX_REQUESTS_PER_ADDRESS = 250
 DEFAULT_QUEUE_TIMEOUT = 5
+MIN_BODY_RATE = 1_000
+"""Bytes of a body that extend its deadline by one second: slower than any link that is in use."""
 # Open files that are reserved for databases, stores, and files, and not available to clients.
 _RESERVED = 256
 
@@ -31,7 +32,6 @@ class HttpLimits:
         max_head: Maximum bytes of a request's line, headers, and trailers.
         head_timeout: Seconds until a request's headers must be complete. Also the minimum time allowed
             for any body.
-        min_body_rate: Bytes of a body that extend its deadline by one second.
         keep_alive_timeout: Seconds that a connection can stay open between two requests.
         send_timeout: Seconds after which a client that reads nothing of its response is disconnected.
         max_connections: Maximum open connections in total.
@@ -40,7 +40,6 @@ class HttpLimits:
 
     max_head: int = DEFAULT_MAX_HEAD
     head_timeout: float = DEFAULT_HEAD_TIMEOUT
-    min_body_rate: int = DEFAULT_MIN_BODY_RATE
     keep_alive_timeout: float = DEFAULT_KEEP_ALIVE_TIMEOUT
     send_timeout: float = DEFAULT_SEND_TIMEOUT
     max_connections: int = DEFAULT_MAX_CONNECTIONS
@@ -48,7 +47,7 @@ class HttpLimits:
 
     def body_deadline(self, started: float, received: int) -> float:
         """Deadline for a body of which `received` bytes have arrived."""
-        return started + self.head_timeout + received / self.min_body_rate
+        return started + self.head_timeout + received / MIN_BODY_RATE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sluicegate.api.errors import MalformedRequest, SluicegateError
 from sluicegate.http.client_certificates.authentication import PEER_KEY, Peer
 from sluicegate.http.connections import Connections
 from sluicegate.http.joined_writes import JoinedWrites
+from sluicegate.http.limits import MIN_BODY_RATE
 from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_response
 
 # Memory overhead of a header apart from its bytes (RFC 9113, section 6.5.2, counts the same).
@@ -274,8 +275,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         elif self.flow.read_paused:
             self._since += elapsed  # the application is slow, not the client
         elif now > self._limits.body_deadline(self._since, self._received):
-            rate = self._limits.min_body_rate
-            self.refuse(RequestTooSlow(f"the request's body was slower than {rate} bytes per second"))
+            message = f"the request's body was slower than {MIN_BODY_RATE} bytes per second"
+            self.refuse(RequestTooSlow(message))
 
     def _is_stalled(self, now: float) -> bool:
         """Whether the client has read nothing of its response for too long."""

@@ -14,7 +14,7 @@ from sluicegate.database import Store
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.signing.opaque_tokens import PAGE_TOKEN_LIFETIME, TokenSigner
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
@@ -47,4 +47,4 @@ class GatewayParts:
 
     def page_tokens(self, purpose: str = "page tokens") -> TokenSigner:
         """The signer of page tokens, which differ in their key for each purpose."""
-        return TokenSigner(self.keys.derive(purpose), self.settings.sharing.page_token_lifetime)
+        return TokenSigner(self.keys.derive(purpose), PAGE_TOKEN_LIFETIME)

@@ -15,6 +15,9 @@ import orjson
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.signing.keyring import KeyRing
 
+PAGE_TOKEN_LIFETIME = 3600
+"""Seconds for which page tokens are valid: longer than clients take for a page."""
+
 _TAG = 16
 
 

@@ -21,7 +21,7 @@ from sluicegate_opa.config import OpaConfig
         {"token": "two words"},
         {"timeout": "10s"},
         {"max_age": "2h"},
-        {"batch_size": 0},
+        {"max_age": "-1s"},
         {"urls": "http://opa.example"},
     ],
 )

@@ -42,7 +42,7 @@ class TestOpa(PolicyBehaviour):
 
     @pytest.fixture
     def policy(self, connected: Connected) -> Policy:
-        return connected(batch_size=100)
+        return connected()
 
     @pytest.fixture
     def failing(self, failing_servers: Mapping[str, str]) -> Mapping[str, Policy]:

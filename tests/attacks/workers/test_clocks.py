@@ -25,6 +25,7 @@ time.time = lambda: time.time_ns() / 10**9
 
 import asyncio, json
 from sluicegate.config.sections.delegation import DelegationSettings
+from sluicegate.delegation.queue import retry_policy
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.payloads.task_payload import TaskPayload
@@ -33,9 +34,11 @@ from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.database import Store
 
+retry_policy.JITTER = 0
+
 async def main():
     store = await Store.open(url)
-    leases = Leases(store, DelegationSettings.model_validate({"retry": {"jitter": 0}}))
+    leases = Leases(store, DelegationSettings())
     if part == "submit":
         queue = TaskQueue(store, PayloadCipher(KeyRing((b"a key of the tests with many bytes",))))
         task = await queue.submit(TaskPayload.parse(sys.stdin.buffer.read()), "polaris")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.servers.delegation import API, Desk, FolderPurge, running_service
 
-DELEGATION, OAUTH = 2_000, 1_024
+DELEGATION, OAUTH = 2_000, 16_384
 ENDPOINTS = {
     "/v1/tasks": DELEGATION,
     "/v1/tasks/execute/synchronous": DELEGATION,
@@ -17,7 +17,7 @@ ENDPOINTS = {
 
 @pytest.mark.parametrize("path", ENDPOINTS)
 async def test_a_longer_body_is_refused(desk: Desk, tmp_path: Path, path: str) -> None:
-    limits = {"request_body": {"delegation": DELEGATION, "oauth": OAUTH}}
+    limits = {"request_body": {"delegation": DELEGATION}}
     executor = FolderPurge(tmp_path)
     async with running_service(desk, executor, with_worker=False, limits=limits) as service:
         longer = await service.http.post(API + path, content=b"x" * (ENDPOINTS[path] + 1))

@@ -14,7 +14,7 @@ from support.servers.delegation import API, PURGE, Desk, Failing, Waiting, body,
 from sluicegate.api import TaskFailed
 from sluicegate.audit.actions import operation_key, read_operations
 from sluicegate.config.sections.delegation import DelegationSettings
-from sluicegate.delegation.queue.retry_policy import RetryPolicies
+from sluicegate.delegation.queue.retry_policy import BACKOFF_MULTIPLIER, RetryPolicies
 from sluicegate.delegation.queue.states import STATUSES, Status, may_follow
 from sluicegate.delegation.rest import responses
 from sluicegate.delegation.rest.responses import PREFIX, SCOPE, TOKEN_PATH
@@ -52,7 +52,7 @@ def test_the_retry_section_is_the_default_configuration() -> None:
     retry = settings.retry
     assert settings.lease.ttl == 3600
     assert (retry.max_attempts, retry.initial_backoff) == (5, 30)
-    assert (retry.backoff_multiplier, retry.max_backoff) == (2.0, 3600)
+    assert (BACKOFF_MULTIPLIER, retry.max_backoff) == (2.0, 3600)
 
 
 def test_the_documents_override_of_a_type_leaves_other_types_and_other_keys_alone() -> None:
@@ -61,7 +61,7 @@ def test_the_documents_override_of_a_type_leaves_other_types_and_other_keys_alon
     policies = RetryPolicies(settings)
     purge = policies.policy(PURGE)
     assert (purge.max_attempts, purge.initial_backoff) == (10, 60)
-    assert (purge.backoff_multiplier, purge.max_backoff) == (2.0, 3600)
+    assert purge.max_backoff == 3600
     assert policies.policy("TABLE_COMPACTION") == settings.retry
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from sluicegate.config import Settings
 from sluicegate.config.deprecated_keys import RENAMED
+from sluicegate.config.large_yaml import Mark
 from sluicegate.config.model_keys import known_keys
+from sluicegate.config.removed_keys import without_removed_keys
+from sluicegate.config.yaml import Document
 
 SECTIONS = frozenset(Settings.model_fields)
 
@@ -16,7 +20,7 @@ def is_setting(parts: Sequence[str]) -> bool:
 
     In sections of plugins, any key is accepted.
     """
-    if any(old[: len(parts)] == tuple(parts) for old in RENAMED):
+    if any(old[: len(parts)] == tuple(parts) for old in RENAMED) or _was_removed(parts):
         return True
     for end, part in enumerate(parts):
         keys = known_keys(Settings, parts[:end])
@@ -25,3 +29,10 @@ def is_setting(parts: Sequence[str]) -> bool:
         if keys and part not in keys:
             return False
     return True
+
+
+def _was_removed(parts: Sequence[str]) -> bool:
+    value: object = None
+    for part in reversed(parts):
+        value = {part: value}
+    return without_removed_keys(Settings, Document(Path(), value, {(): Mark((1, 1), (1, 1))}))[1] != ()

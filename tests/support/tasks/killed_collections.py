@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import psutil
+import pytest
 from support.process.spark import jars
 
 from sluicegate.api import DelegatedTask, IssuedAccess, TableIdentity, TaskProgress, TaskResult
@@ -20,11 +21,12 @@ from sluicegate.database import Store
 from sluicegate.vending.ledger_search import entries_from
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
-from sluicegate_spark.usage import COLLECT_USAGE
+from sluicegate_spark.usage import COLLECT_USAGE, log_stream
 from sluicegate_testing.executors import RecordedRun
 from sluicegate_testing.fakes import FakeContext
 
 _STAGES = ("ledger", "logs", "days", "sums")
+_FILES_PER_BATCH = 3
 _LONGEST = 1.5  # seconds, in which most stages of small tables end
 _PATIENCE = 300  # seconds
 
@@ -52,9 +54,11 @@ class LedgerRun(RecordedRun):
 
 
 async def collect(executor: SparkExecutor, run: LedgerRun) -> TaskResult:
-    """Run the operation once."""
+    """Run the operation once, with several batches even of few log files."""
     task = DelegatedTask("t", COLLECT_USAGE, "prod", TableIdentity("u", "usage", ("u",), "daily"))
-    return await executor.run(task, await executor.acquire(task), run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_stream, "FILES_PER_BATCH", _FILES_PER_BATCH)
+        return await executor.run(task, await executor.acquire(task), run)
 
 
 def kill_a_collection(section: Mapping[str, Any], database: str, dice: random.Random) -> str:

@@ -55,9 +55,7 @@ class Access:
             return make_verifiers(settings, keys, grants, verified.forget)
 
         self._verifiers = Lazy(verifiers)
-        self._token_endpoint = TokenEndpoint(
-            grants, self._own_tokens, max_body=settings.limits.request_body.oauth
-        )
+        self._token_endpoint = TokenEndpoint(grants, self._own_tokens)
         self.authentication = Authentication(
             [
                 BearerTokens(grants),

@@ -26,12 +26,12 @@ _DROPPED = {
     "evaluateJsonPredicateHints": "the gateway always prunes files by the hints of clients",
     "evaluateJsonPredicateHintsV2": "the gateway always prunes files by the hints of clients",
     "requestTimeoutSeconds": "the gateway limits phases of a request: see server and limits",
+    "queryTablePageTokenTtlMs": "page tokens of the gateway are valid for one hour",
     "queryTablePageSizeLimit": "the gateway streams answers, and clients choose the size of pages",
 }
 # Key of the source, section and key of the gateway, units per second, shortest and longest value.
 _DURATIONS = (
     ("preSignedUrlTimeoutSeconds", "sharing", "presigned_url_ttl", 1, 1, LONGEST_SIGNED_URL),
-    ("queryTablePageTokenTtlMs", "sharing", "page_token_lifetime", 1000, 1, _FOREVER),
     ("refreshTokenTtlMs", "sharing", "refresh_token_lifetime", 1000, 1, _FOREVER),
     (
         "temporaryCredentialValiditySeconds",

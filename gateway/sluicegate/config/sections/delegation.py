@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
@@ -26,35 +27,31 @@ RealmName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 ClientName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")]
 GrantedLocation = Annotated[str, AfterValidator(_location)]
 _DAY = 86_400
+_REMOVED_FROM_RETRY = {"backoff_multiplier": "2", "jitter": "0.1"}
 
 
 class RetrySettings(SettingsModel):
     """Attempts of a task, and the delays between them (section "Task Retry" of the document)."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = _REMOVED_FROM_RETRY
+
     max_attempts: int = Field(default=5, ge=1, description="Maximum number of attempts.")
     initial_backoff: Duration = Field(
-        default=30, ge=0, description="Delay after the first failed attempt."
-    )
-    backoff_multiplier: float = Field(
-        default=2.0, ge=1, le=10, description="Factor for the delay after each further failed attempt."
+        default=30,
+        ge=0,
+        description="Delay after the first failed attempt. It doubles after each further one.",
     )
     max_backoff: Duration = Field(default=3600, ge=0, description="Longest delay.")
-    jitter: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="Largest fraction by which a delay is randomly shortened, to spread retries.",
-    )
 
 
 class RetryOverride(SettingsModel):
     """Retry settings of one operation. Keys that are not set have the values in `delegation.retry`."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = _REMOVED_FROM_RETRY
+
     max_attempts: int | None = Field(default=None, ge=1, description="Maximum number of attempts.")
     initial_backoff: Duration | None = Field(default=None, ge=0, description="First delay.")
-    backoff_multiplier: float | None = Field(default=None, ge=1, le=10, description="Factor.")
     max_backoff: Duration | None = Field(default=None, ge=0, description="Longest delay.")
-    jitter: float | None = Field(default=None, ge=0, le=1, description="Jitter.")
 
 
 class LeaseSettings(SettingsModel):

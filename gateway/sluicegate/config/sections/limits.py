@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +21,8 @@ _Bytes = Annotated[ByteSize, Field(ge=1, le=LARGEST_LIMIT)]
 class RequestBodySettings(SettingsModel):
     """The longest bodies of requests, for all applications. Longer ones fail with 413."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = {"oauth": "16 KiB"}
+
     sharing: ByteSize = Field(
         default=2_000_000,
         ge=1,
@@ -30,12 +33,6 @@ class RequestBodySettings(SettingsModel):
         ge=1,
         description="Longest payload of a task. Increase it for catalogs that send the metadata of "
         "tables with very many snapshots.",
-    )
-    oauth: ByteSize = Field(
-        default=16_384,
-        ge=1_024,
-        description="Longest request for an OAuth access token, to the gateway or to the delegation "
-        "service.",
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from ipaddress import ip_network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from sluicegate._util.units import ByteSize, Duration
+from sluicegate._util.units import Duration
 from sluicegate.config.model import SettingsModel
 from sluicegate.http import limits
 from sluicegate.http.client_certificates.forwarded import CertificateFormat, ForwardedCertificates
@@ -68,6 +69,11 @@ class ClientCertificateSettings(SettingsModel):
 class ServerSettings(SettingsModel):
     """The HTTP server and its limits."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = {
+        "max_head": "64 KiB",
+        "min_body_rate": "1,000 bytes per second",
+    }
+
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(
         default=8080, ge=0, le=65_535, description="Port to listen on; 0 selects a free port."
@@ -96,27 +102,11 @@ class ServerSettings(SettingsModel):
     shutdown_grace_period: Duration = Field(
         default=30, ge=0, description="How long requests in progress can continue after a stop signal."
     )
-    max_head: ByteSize = Field(
-        default=limits.DEFAULT_MAX_HEAD,
-        ge=1_024,
-        description=(
-            "Longest request line with headers and trailers, plus 32 bytes for each header. Longer "
-            "ones fail with 431."
-        ),
-    )
     head_timeout: Duration = Field(
         default=limits.DEFAULT_HEAD_TIMEOUT,
         ge=1,
         description="How long the headers of a request can take to arrive. After that, it fails with "
-        "408.",
-    )
-    min_body_rate: ByteSize = Field(
-        default=limits.DEFAULT_MIN_BODY_RATE,
-        ge=1,
-        description=(
-            "Minimum bytes per second of a request body after `head_timeout`. Slower requests fail "
-            "with 408."
-        ),
+        "408, as do requests whose bodies arrive with less than 1,000 bytes per second.",
     )
     keep_alive_timeout: Duration = Field(
         default=limits.DEFAULT_KEEP_ALIVE_TIMEOUT,
@@ -199,4 +189,5 @@ class ServerSettings(SettingsModel):
         return ConcurrencyLimits(**self._named(ConcurrencyLimits))
 
     def _named(self, kind: type[HttpLimits | ConcurrencyLimits]) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(kind)}
+        names = {each.name for each in dataclasses.fields(kind)} & type(self).model_fields.keys()
+        return {name: getattr(self, name) for name in names}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import Field
 
 from sluicegate._util.units import Duration
@@ -16,6 +19,12 @@ LONGEST_CREDENTIALS = 43_200
 class SharingSettings(SettingsModel):
     """URLs and tokens that recipients get through Delta Sharing."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = {
+        "page_token_lifetime": "one hour",
+        "async_query_threshold": "2 seconds",
+        "async_after": "2 seconds",
+    }
+
     presigned_url_ttl: Duration = Field(
         default=3600,
         ge=1,
@@ -25,9 +34,6 @@ class SharingSettings(SettingsModel):
             "do. Spark recipients refresh URLs 15 minutes before they expire, so use a much longer "
             "time."
         ),
-    )
-    page_token_lifetime: Duration = Field(
-        default=3600, ge=1, description="How long the page tokens of listings and queries are valid."
     )
     refresh_token_lifetime: Duration = Field(
         default=86_400,
@@ -41,12 +47,6 @@ class SharingSettings(SettingsModel):
         description="Maximum number of snapshots in the metadata of a table that Iceberg clients read "
         "file by file, if its history is shared. The first client that loads a Delta table waits until "
         "the gateway has read that many commits.",
-    )
-    async_query_threshold: Duration = Field(
-        default=2,
-        ge=1,
-        description="How long the gateway looks up a table and loads its snapshot before it returns a "
-        "query id to clients that support polling.",
     )
 
 

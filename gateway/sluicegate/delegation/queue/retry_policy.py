@@ -11,6 +11,11 @@ from dataclasses import dataclass
 
 from sluicegate.config.sections.delegation import DelegationSettings, RetrySettings
 
+BACKOFF_MULTIPLIER = 2.0
+"""Factor for the delay after each further failed attempt."""
+JITTER = 0.1
+"""Largest fraction by which a delay is randomly shortened, so that tasks don't retry all at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicies:
@@ -38,8 +43,8 @@ class RetryPolicies:
         """Return milliseconds until the next attempt, after this many attempts (at least 1)."""
         policy = self.policy(operation)
         try:
-            wait = policy.initial_backoff * policy.backoff_multiplier ** (attempts - 1)
+            wait = policy.initial_backoff * BACKOFF_MULTIPLIER ** (attempts - 1)
         except OverflowError:
             wait = policy.max_backoff
-        shortened = min(wait, policy.max_backoff) * (1 - policy.jitter * self.chance())
+        shortened = min(wait, policy.max_backoff) * (1 - JITTER * self.chance())
         return int(shortened * 1000)

@@ -17,7 +17,7 @@ from sluicegate.access.authentication.oauth.endpoint import (
 )
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify_token
-from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
+from sluicegate.access.authentication.oauth.requests import MAX_BODY, OAuthError, TokenRequest
 from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.config.sections.delegation import DelegationSettings
@@ -35,7 +35,6 @@ class ServiceTokens:
     Args:
         settings: The clients, and the lifetime of tokens.
         keys: Secret keys, from which a key for this purpose is derived.
-        max_body: Maximum body size in bytes of requests for tokens.
         clock: Returns seconds since the epoch.
     """
 
@@ -43,12 +42,9 @@ class ServiceTokens:
         self,
         settings: DelegationSettings,
         keys: KeyRing,
-        *,
-        max_body: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
-        self._max_body = max_body
         self._keys = PeriodicKeys(keys.derive(_PURPOSE))
         self._clock = clock
         self._throttle = FailedLoginThrottle()
@@ -87,7 +83,7 @@ class ServiceTokens:
     async def endpoint(self, request: Request) -> Response:
         """Exchange client credentials for an access token."""
         try:
-            headers, body = request.headers, await read_body(request, self._max_body)
+            headers, body = request.headers, await read_body(request, MAX_BODY)
             token_request = TokenRequest.parse(
                 headers.get("content-type", ""), headers.get("authorization"), body, scopes=(SCOPE,)
             )

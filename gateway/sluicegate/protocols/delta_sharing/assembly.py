@@ -16,7 +16,7 @@ from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import HadoopTokenEndpoint
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
-from sluicegate.protocols.delta_sharing.query.async_queries import AsyncQueries
+from sluicegate.protocols.delta_sharing.query.async_queries import ASYNC_QUERY_THRESHOLD, AsyncQueries
 from sluicegate.protocols.delta_sharing.routes import SharingEndpoints
 from sluicegate.protocols.derived_files.endpoint import DerivedFileEndpoint
 from sluicegate.protocols.parts import GatewayParts
@@ -68,7 +68,7 @@ def sharing_routes(parts: GatewayParts, pipeline: Lazy[QueryPipeline]) -> list[R
             table_queries,
             keys.derive("query ids"),
             parts.background,
-            settings.sharing.async_query_threshold,
+            ASYNC_QUERY_THRESHOLD,
         ),
         credentials=credentials,
         tokens=parts.page_tokens(),

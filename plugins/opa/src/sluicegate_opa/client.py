@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sluicegate_opa.config import OpaConfig
 
 _LONGEST: Final = 1 << 20  # bytes; 10,000 positions are less than a tenth
+# One core of the server decides about some thousand sets of tables in a second.
+_CONNECTIONS: Final = 16
 # Shorter than for catalogs: recipients wait for each decision, and the server is usually nearby.
 _PAUSES: Final = (0.1, 0.4)
 
@@ -49,7 +51,7 @@ class OpaClient:
         """Return the client for a section of the configuration, without connecting to the server."""
         http = HttpClient(
             timeout=config.timeout,
-            connections=config.max_concurrency,
+            connections=_CONNECTIONS,
             longest=_LONGEST,
             pauses=_PAUSES,
         )

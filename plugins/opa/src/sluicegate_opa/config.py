@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
@@ -29,6 +30,12 @@ def _header_safe(token: SecretStr) -> SecretStr:
 class OpaConfig(PluginConfig):
     """A server with the REST API of Open Policy Agent, and the rule that decides."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = {
+        "cache_size": "20,000 decisions",
+        "batch_size": "500 tables",
+        "max_concurrency": "16 requests",
+    }
+
     url: Annotated[str, AfterValidator(_server_url)] = Field(
         description="URL of the server, without `/v1/data`.", examples=["http://127.0.0.1:8181"]
     )
@@ -54,16 +61,4 @@ class OpaConfig(PluginConfig):
         ge=0,
         le=3600,
         description="How long decisions are cached. With `0s`, every request is sent to the server.",
-    )
-    cache_size: int = Field(
-        default=20_000,
-        ge=0,
-        le=1_000_000,
-        description="Maximum number of cached decisions, each about one table.",
-    )
-    batch_size: int = Field(
-        default=500, ge=1, le=10_000, description="Maximum number of tables in one request."
-    )
-    max_concurrency: int = Field(
-        default=16, ge=1, le=256, description="Maximum number of concurrent requests to the server."
     )

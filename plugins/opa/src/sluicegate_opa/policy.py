@@ -8,6 +8,11 @@ from sluicegate_opa.config import OpaConfig
 from sluicegate_opa.decisions import Decisions
 from sluicegate_opa.documents import Subject
 
+# Each about one table: some 10 MB.
+_CACHED_DECISIONS = 20_000
+# The server decides about so many in some milliseconds.
+_TABLES_PER_REQUEST = 500
+
 
 class OpaPolicy(Policy):
     """Allows what a rule of an Open Policy Agent server allows.
@@ -22,8 +27,8 @@ class OpaPolicy(Policy):
         self._decisions = Decisions(
             client.allowed,
             max_age=config.max_age,
-            size=config.cache_size,
-            batch_size=config.batch_size,
+            size=_CACHED_DECISIONS,
+            batch_size=_TABLES_PER_REQUEST,
         )
 
     @classmethod

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import Duration, InvalidRequest, PluginConfig, comparable_location
+from sluicegate.api import InvalidRequest, PluginConfig, comparable_location
 from sluicegate_spark.payload_config import FileIo
 
 _BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]{0,254}/.*")
@@ -30,6 +31,11 @@ Directory = Annotated[str, AfterValidator(_directory)]
 class UsageConfig(PluginConfig):
     """The tables of usage, and the access logs that they are made from."""
 
+    removed_keys: ClassVar[Mapping[str, str]] = {
+        "late_after": "one day",
+        "files_per_batch": "10,000 files",
+    }
+
     location: Directory = Field(
         description="Directory of the tables, such as `s3://usage/tables`, without any logs."
     )
@@ -43,17 +49,6 @@ class UsageConfig(PluginConfig):
         default_factory=dict,
         description="Credentials for all of these directories: `s3.access-key-id`, "
         "`s3.secret-access-key`, and similar keys.",
-    )
-    late_after: Duration = Field(
-        default=86_400,
-        ge=60,
-        description="Lines are counted as late if their file was written this long after the request.",
-    )
-    files_per_batch: int = Field(
-        default=10_000,
-        ge=1,
-        le=1_000_000,
-        description="The largest number of log files that are read before their reads are stored.",
     )
 
     @model_validator(mode="after")

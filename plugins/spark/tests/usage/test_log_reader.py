@@ -37,7 +37,7 @@ class Logs:
 
     def rows(self, *keys: str) -> list[dict[str, Any]]:
         """Return the rows of files."""
-        reader = LogReader(cast("ObjectAccess", self), timedelta(days=1))
+        reader = LogReader(cast("ObjectAccess", self))
         files = [{"path": f"s3a://logs/{key}", "modificationTime": WRITTEN} for key in keys]
         batches = reader([pa.RecordBatch.from_pylist(files)])
         return [row for batch in batches for row in batch.to_pylist()]

@@ -119,7 +119,6 @@ async def oauth(
     endpoint = TokenEndpoint(
         grants,
         own,
-        max_body=10_000,
         throttle=FailedLoginThrottle(sleep=waits, capacity=2),
         now=clock,
     )

@@ -48,14 +48,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
                 write_table(store, name, pa.table({"id": [number]}), mode="append")
         storage = {**storage_of(store), "endpoint": f"http://127.0.0.1:{proxy.port}"}
         # No snapshot fits the cache: what the tests see has to work for the largest tables.
-        waits, cache = {"async_query_threshold": "1s"}, {"snapshots": 0}
-        with s3_lake(folder, storage, TABLES, sharing=waits, cache=cache) as lake:
+        cache = {"snapshots": 0}
+        with s3_lake(folder, storage, TABLES, cache=cache) as lake:
             yield Site(lake, store, proxy)
 
 
 @pytest.fixture
 def slow_store(site: Site) -> Iterator[None]:
-    site.proxy.delay = 1.5
+    site.proxy.delay = 2.1
     yield
     site.proxy.delay = 0
 

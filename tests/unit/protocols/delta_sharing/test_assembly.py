@@ -23,6 +23,7 @@ from support.gateways.parts import gateway_parts
 from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snapshot
 
 from sluicegate.config import Settings
+from sluicegate.protocols.delta_sharing import assembly
 from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
@@ -48,14 +49,8 @@ def gateway() -> MemoryGateway:
     )
 
 
-def routes(
-    gateway: MemoryGateway, keys: KeyRing = KEYS, threshold: float | None = None, **sections: Any
-) -> list[Route]:
-    settings = Settings.model_validate(sections)
-    if threshold is not None:  # shorter than a configuration may say
-        sharing = settings.sharing.model_copy(update={"async_query_threshold": threshold})
-        settings = settings.model_copy(update={"sharing": sharing})
-    parts = gateway_parts(gateway, settings, keys=keys)
+def routes(gateway: MemoryGateway, keys: KeyRing = KEYS, **sections: Any) -> list[Route]:
+    parts = gateway_parts(gateway, Settings.model_validate(sections), keys=keys)
     return sharing_routes(parts, lazy_pipeline(parts))
 
 
@@ -121,9 +116,11 @@ async def test_any_replica_continues_pages(gateway: MemoryGateway, keys: KeyRing
 
 
 @pytest.mark.usefixtures("same_allocators")
-async def test_a_slow_query_is_pending_after_the_configured_time(gateway: MemoryGateway) -> None:
+async def test_a_slow_query_is_pending_after_the_threshold(gateway: MemoryGateway) -> None:
     gateway.format.closed = asyncio.Event()
-    served = routes(gateway, threshold=0.001)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "ASYNC_QUERY_THRESHOLD", 0.001)
+        served = routes(gateway)
     headers = {"delta-sharing-capabilities": f"asyncquery=true;{FEATURES}"}
     body = {"idempotencyKey": "k"}
     pending = await send(served, "POST", f"{TABLE}/query", body, headers=headers)
@@ -159,9 +156,9 @@ async def test_bodies_have_the_configured_limit(gateway: MemoryGateway, path: st
 
 
 @pytest.mark.usefixtures("same_allocators")
-async def test_page_tokens_have_the_configured_lifetime(gateway: MemoryGateway) -> None:
-    served = routes(gateway, sharing={"page_token_lifetime": "5h"})
+async def test_page_tokens_are_valid_for_an_hour(gateway: MemoryGateway) -> None:
+    served = routes(gateway)
     listing = await send(served, "GET", f"{SHARE}/all-tables?maxResults=0")
     query = await send(served, "POST", f"{TABLE}/query", {"maxFiles": 1}, headers=DELTA)
     for token in (listing.json()["nextPageToken"], end_of(query)["nextPageToken"]):
-        assert remaining_lifetime(token) == pytest.approx(5 * 3600, abs=30)
+        assert remaining_lifetime(token) == pytest.approx(3600, abs=30)

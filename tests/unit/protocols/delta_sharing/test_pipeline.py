@@ -31,7 +31,6 @@ SETTINGS = Settings.model_validate(
         "sharing": {
             "presigned_url_ttl": "17m",
             "refresh_token_lifetime": "9h",
-            "page_token_lifetime": "1m",
         }
     }
 )
@@ -65,14 +64,14 @@ async def end_of(response: SharingResponse) -> dict[str, Any]:
 async def test_urls_and_tokens_have_the_configured_lifetimes(gateway: MemoryGateway) -> None:
     end = await end_of(await pipeline(gateway).queries.query(ACME, TABLE, QUERY, FORM))
     assert gateway.storage.lifetimes == [17 * 60]
-    assert remaining_lifetime(end["nextPageToken"]) == pytest.approx(60, abs=30)
+    assert remaining_lifetime(end["nextPageToken"]) == pytest.approx(3600, abs=30)
     assert remaining_lifetime(end["refreshToken"]) == pytest.approx(9 * 3600, abs=30)
 
 
 async def test_pages_of_changes_have_the_lifetime_of_page_tokens(gateway: MemoryGateway) -> None:
     request = ChangesRequest("feed", Bound(0), Bound(), max_files=1)
     end = await end_of(await pipeline(gateway).changes.answer(ACME, TABLE, request, FORM))
-    assert remaining_lifetime(end["nextPageToken"]) == pytest.approx(60, abs=30)
+    assert remaining_lifetime(end["nextPageToken"]) == pytest.approx(3600, abs=30)
     assert gateway.storage.lifetimes == [17 * 60]
 
 

@@ -22,9 +22,7 @@ KEYS = KeyRing((b"new", b"old"))
 
 
 def catalog(keys: KeyRing = KEYS) -> Starlette:
-    settings = Settings.model_validate(
-        {"limits": {"request_body": {"sharing": 100}}, "sharing": {"page_token_lifetime": 60}}
-    )
+    settings = Settings.model_validate({"limits": {"request_body": {"sharing": 100}}})
     iceberg = IcebergInMemory()
     made = gateway_parts(iceberg.made, settings, keys=keys, authentication=by_name())
     return Starlette(routes=iceberg_routes(made, Lazy(lambda: iceberg.files)))
@@ -65,7 +63,7 @@ async def test_page_tokens_are_valid_at_every_gateway_with_the_keys(keys: KeyRin
     assert answer.status == status
 
 
-async def test_page_tokens_expire_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_page_tokens_expire_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     lifetimes: list[int] = []
 
     class Signer(TokenSigner):
@@ -75,4 +73,4 @@ async def test_page_tokens_expire_as_configured(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(parts, "TokenSigner", Signer)
     catalog()
-    assert lifetimes == [60]
+    assert lifetimes == [3600]

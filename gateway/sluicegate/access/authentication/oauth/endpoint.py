@@ -12,7 +12,7 @@ from starlette.routing import Route
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.authentication.oauth.clients import Clients
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
-from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
+from sluicegate.access.authentication.oauth.requests import MAX_BODY, OAuthError, TokenRequest
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.audit.trail import note_issued
@@ -36,7 +36,6 @@ class TokenEndpoint:
     Args:
         grants: Looks up clients.
         tokens: Issues the tokens; loaded with the first request.
-        max_body: Maximum body size in bytes.
         throttle: Delays failed attempts.
         now: Epoch milliseconds.
     """
@@ -46,13 +45,11 @@ class TokenEndpoint:
         grants: Grants,
         tokens: Callable[[], Awaitable[AccessTokenIssuer]],
         *,
-        max_body: int,
         throttle: FailedLoginThrottle | None = None,
         now: Callable[[], int] = epoch_ms,
     ) -> None:
         self._clients = Clients(grants, now=now)
         self._tokens = tokens
-        self._max_body = max_body
         self._throttle = throttle or FailedLoginThrottle()
 
     def routes(self) -> list[Route]:
@@ -70,7 +67,7 @@ class TokenEndpoint:
             return refusal_response(error)
 
     async def _grant(self, request: Request) -> dict[str, Any]:
-        headers, body = request.headers, await read_body(request, self._max_body)
+        headers, body = request.headers, await read_body(request, MAX_BODY)
         token_request = TokenRequest.parse(
             headers.get("content-type", ""), headers.get("authorization"), body
         )

@@ -15,6 +15,9 @@ SCOPE = "delta-sharing"
 SCOPES = (SCOPE, "catalog")
 """All scopes, which are equivalent. Clients of Iceberg catalogs request the second by default."""
 
+MAX_BODY = 16_384
+"""Bytes of a request. Assertions of clients, the longest parameters, take a few kilobytes."""
+
 _GRANT_TYPE = "client_credentials"
 # Clients of Iceberg catalogs renew tokens by it, with the old token instead of a client's credentials.
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"

@@ -41,6 +41,9 @@ from sluicegate.signing.keyring import KeyRing
 if TYPE_CHECKING:
     from sluicegate.protocols.delta_sharing.query.execute import TableQueries
 
+ASYNC_QUERY_THRESHOLD = 2.0
+"""Seconds to wait for a snapshot before a query becomes pending. Clients pause longer between polls."""
+
 _TAG = 16
 _DAY_SECONDS = 86_400
 _LONGEST_ID = 4_000  # it is a part of the URL path

@@ -34,6 +34,7 @@ from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import ViewPaths
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.signing.opaque_tokens import PAGE_TOKEN_LIFETIME
 
 
 def file_by_file(parts: GatewayParts) -> FileByFile:
@@ -55,7 +56,7 @@ def file_by_file(parts: GatewayParts) -> FileByFile:
     versions = ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots)
     metadata = MetadataFile(versions, FileNames(instances))
     viewer = IcebergViewer(
-        resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=parts.indexes
+        resolver, reader, shapes.of, paths_of, PAGE_TOKEN_LIFETIME, indexes=parts.indexes
     )
     positions = PositionFiles()
     puffin = ByFormatVersion(PuffinVectors(), positions)  # which all clients can read

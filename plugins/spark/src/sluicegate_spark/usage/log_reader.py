@@ -42,6 +42,8 @@ _BATCH: Final = 10_000
 # Further broken lines of a file are counted in one row, so that a file of another kind adds few rows.
 _MOST_BROKEN: Final = 1_000
 _TOO_LONG: Final = f"longer than {LONGEST_LINE} bytes"
+# A store writes most log files within some hours of the request.
+_LATE_AFTER: Final = timedelta(days=1)
 _CLOCK_SKEW: Final = timedelta(days=1)
 # Each day is a partition of the tables, so wrong times must not become many of them.
 _OLDEST: Final = timedelta(days=366)
@@ -53,12 +55,9 @@ class LogReader:
 
     Attributes:
         access: Opens the files.
-        late_after: A line is late if its file was written so much later than the store received the
-            request.
     """
 
     access: ObjectAccess
-    late_after: timedelta
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each file, in batches of bounded size."""
@@ -73,7 +72,7 @@ class LogReader:
         yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
     def _rows(self, path: str, written_at: datetime) -> Iterator[dict[str, Any]]:
-        log = _LogFile(path, written_at, self.late_after)
+        log = _LogFile(path, written_at)
         try:
             store, key = self.access.open(path)
         except SluicegateError:
@@ -94,13 +93,11 @@ class _LogFile:
     Args:
         path: Its location.
         written_at: When it was written.
-        late_after: See `LogReader`.
     """
 
-    def __init__(self, path: str, written_at: datetime, late_after: timedelta) -> None:
+    def __init__(self, path: str, written_at: datetime) -> None:
         self._path = path
         self._written_at = written_at.astimezone(UTC)
-        self._late_after = late_after
         self._broken = 0
         self._other = 0
 
@@ -163,7 +160,7 @@ class _LogFile:
             "signed_at": request.signed_at,
             "url_expires_at": request.url_expires_at,
             "label": request.label,
-            "is_late": self._written_at - request.at > self._late_after,
+            "is_late": self._written_at - request.at > _LATE_AFTER,
             "file": self._path,
             "line": number,
             "lines": 1,

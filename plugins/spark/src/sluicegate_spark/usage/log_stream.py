@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CHECKPOINTS: Final = "_checkpoints"
 """Directory of the checkpoints, next to the tables."""
 
+FILES_PER_BATCH: Final = 10_000
+"""Files that are read before their rows are stored. A task that is stopped reads so many again."""
+
 _FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
 # Spark drops files from its list that are older than the newest one by more than this, and ignores
 # unknown ones. A store writes files with the present time, so all files of this age have been seen.
@@ -56,7 +59,6 @@ class LogStream:
         tables: Receive the rows.
         directory: The directory of the logs.
         reader: Reads the files.
-        files_per_batch: The largest number of files that are read before their rows are stored.
         counts: Counts the lines.
     """
 
@@ -65,13 +67,11 @@ class LogStream:
         tables: UsageTables,
         directory: str,
         reader: LogReader,
-        files_per_batch: int,
         counts: LineCounts,
     ) -> None:
         self._tables = tables
         self._directory = directory
         self._reader = reader
-        self._files_per_batch = files_per_batch
         self._counts = counts
         self._query: StreamingQuery | None = None
         self._is_stopped = False
@@ -98,7 +98,7 @@ class LogStream:
             spark.readStream.format("binaryFile")
             .schema(_FILES)
             .option("recursiveFileLookup", "true")
-            .option("maxFilesPerTrigger", str(self._files_per_batch))
+            .option("maxFilesPerTrigger", str(FILES_PER_BATCH))
             .option("maxFileAge", _REMEMBERED)
             .load(hadoop_location(self._directory))
             .select("path", "modificationTime")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
@@ -110,7 +109,7 @@ class _Collection:
         self._tables = UsageTables(config.location)
         granted = RealmGrant(locations=tuple(f"{each}/" for each in config.access_logs))
         access = ObjectAccess(credentials, GrantedLocations(task.realm, granted, of_catalog=True))
-        self._reader = LogReader(access, timedelta(seconds=config.late_after))
+        self._reader = LogReader(access)
         self._counts = LineCounts()
 
     async def run(self) -> TaskResult:
@@ -141,9 +140,7 @@ class _Collection:
         )
 
     async def _read_logs(self, directory: str) -> None:
-        stream = LogStream(
-            self._tables, directory, self._reader, self._config.files_per_batch, self._counts
-        )
+        stream = LogStream(self._tables, directory, self._reader, self._counts)
         failures: list[Exception] = []
         async with anyio.create_task_group() as group:
             group.start_soon(_stop_when_canceled, stream)
