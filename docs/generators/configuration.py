@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -24,13 +25,40 @@ WORDS = {
     **{Path: "path", SecretStr: "secret"},
 }
 SUFFIXES: Mapping[Any, str] = {tuple: "[]", dict: ".NAME"}
+# Fewer rows are read faster than a reference is followed.
+_WORTH_A_REFERENCE = 3
 UNITS = {parse_duration: "duration", parse_size: "size"}
 
 
 def configuration_page() -> str:
     """The page's Markdown."""
-    registry = Registry.load(IN_TREE)
-    return "\n".join(_lines(registry)) + "\n"
+    text = "\n".join(_lines(Registry.load(IN_TREE))) + "\n"
+    described: dict[str, list[str]] = {}
+    return "".join(_described_once(part, described) for part in re.split(r"(?m)^(?=## )", text))
+
+
+def _described_once(section: str, described: dict[str, list[str]]) -> str:
+    """A section without the rows of an earlier one, to which it refers instead.
+
+    Args:
+        section: Its text.
+        described: Receives its rows by its title, and has those of earlier ones.
+    """
+    title, _, _ = section.partition("\n")
+    rows = [
+        line for line in section.splitlines() if line.startswith("| `") and "| section |" not in line
+    ]
+    same = {earlier: [row for row in rows if row in known] for earlier, known in described.items()}
+    described[title] = rows
+    earlier = max(same, key=lambda each: len(same[each]), default="")
+    if len(same.get(earlier, ())) < _WORTH_A_REFERENCE:
+        return section
+    for row in same[earlier]:
+        section = section.replace(f"{row}\n", "")
+    keys = ", ".join(row.split(" ")[1] for row in same[earlier])
+    anchor = re.sub(r"[^\w\- ]", "", earlier.removeprefix("## ")).replace(" ", "-").lower()
+    reference = f"{keys}: see [{earlier.removeprefix('## ')}](#{anchor}).\n\n{HEADER}"
+    return section.replace(HEADER, reference).replace(f"{HEADER}\n\n", "")
 
 
 def _lines(registry: Registry) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from sluicegate import api
 from sluicegate.cli.discovery import MODULES
 from sluicegate.config import Settings
+from sluicegate.config.admin.settings import AdminIssuerSettings
 from sluicegate.plugins import hookspecs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -66,6 +68,16 @@ def test_every_suite_is_described_with_its_fixtures(suite: str) -> None:
 def test_every_key_is_described(key: str) -> None:
     page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
     assert f"| `{key}` | " in page or f"\n## `{key}`\n" in page
+
+
+def test_keys_that_sections_have_in_common_are_described_once_and_named_in_each() -> None:
+    page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    sections = [part.splitlines() for part in page.split("\n## ")]
+    for one, other in itertools.combinations(sections, 2):
+        assert len({row for row in one if row.startswith("| `")} & {*other}) < 3, (one[0], other[0])
+    (administrators,) = [lines for lines in sections if lines[0] == "`admin.oidc[]`"]
+    for key in AdminIssuerSettings.model_fields:
+        assert any(f"`{key}`" in line for line in administrators), key
 
 
 def test_every_hook_is_called_by_the_registry() -> None:
