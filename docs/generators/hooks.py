@@ -15,6 +15,7 @@ from sluicegate.plugins import hookspecs
 BASES = (
     api.Catalog,
     api.Storage,
+    api.ObjectStorage,
     api.PathSigner,
     api.CredentialVendor,
     api.TableFormat,
@@ -97,9 +98,12 @@ def _public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def own_members(base: type) -> Iterator[tuple[str, str]]:
-    """Names of the members that a class itself defines, and how each is called."""
+    """Names of the members that a class itself defines, and how each is called.
+
+    Methods that plugins have to implement are included, even if only the class itself calls them.
+    """
     for name, value in vars(base).items():
-        if name.startswith("_"):
+        if name.startswith("_") and not getattr(value, "__isabstractmethod__", False):
             continue
         if isinstance(value, property):
             returns = inspect.signature(value.fget).return_annotation if value.fget else "Any"

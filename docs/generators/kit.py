@@ -14,6 +14,7 @@ SUITES = (
     ("catalog", "CatalogBehaviour"),
     ("assets", "AssetBehaviour"),
     ("storage", "StorageBehaviour"),
+    ("storage", "ObjectStorageBehaviour"),
     ("formats", "FormatBehaviour"),
     ("policies", "PolicyBehaviour"),
     ("authenticators", "AuthenticatorBehaviour"),

@@ -23,6 +23,12 @@ _TESTS = {
     ),
     f"{_CORE}/admin/console": ("tests/console", "tests/browser/test_console.py"),
     f"{_CORE}/api/clients": ("tests/api/clients", "catalog_adapters", "plugins/s3/tests"),
+    f"{_CORE}/api/object_storage": (
+        "tests/api/object_storage",
+        "tests/unit/api/object_storage",
+        "plugins/s3/tests",
+        "plugins/azure/tests",
+    ),
     f"{_CORE}/api/conditions": ("tests/tables/predicates",),
     f"{_CORE}/api/catalogs.py": ("tests/catalogs", "catalog_adapters"),
     f"{_CORE}/api/config.py": ("tests/config",),

@@ -17,7 +17,10 @@ from xml.etree import ElementTree
 import pytest
 
 FOLDER = Path(__file__).parent / "broken_plugins"
-MODULES = ("assets", "authenticators", "catalogs", "formats", "policies", "storages", "token_bindings")
+MODULES = (
+    *("assets", "authenticators", "catalogs", "formats", "object_storages", "policies", "storages"),
+    "token_bindings",
+)
 
 
 def suites() -> Iterator[tuple[str, str, str | None]]:

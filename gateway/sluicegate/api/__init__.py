@@ -3,9 +3,8 @@
 Importing it loads nothing else: modules are imported when a name of theirs is first used. The models
 load pydantic, and `hookimpl` loads pluggy. Nothing here imports the rest of the core.
 
-A *location* is an absolute URL whose path is literal, not percent-encoded: the key of
-`s3://lake/a b/part%20.parquet` is `a b/part%20.parquet`. Times are integers in epoch milliseconds, and
-durations are integers in seconds.
+A *location* is an absolute URL whose path is literal: the key of `s3://lake/a b/part%20.parquet` is
+`a b/part%20.parquet`. Times are integers in epoch milliseconds, and durations are integers in seconds.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from sluicegate.api.clients.addresses import internal_addresses
     from sluicegate.api.clients.authorized_client import AuthorizedClient
     from sluicegate.api.clients.configured_secret import RotatableSecret, current_secret
-    from sluicegate.api.clients.endpoints import canonical_endpoint_url
+    from sluicegate.api.clients.endpoints import canonical_endpoint_url, without_queries
     from sluicegate.api.clients.fresh import Expiring, RefreshingValue
     from sluicegate.api.clients.http_client import (
         HttpClient,
@@ -45,11 +44,6 @@ if TYPE_CHECKING:
         OutcomeUnknown,
     )
     from sluicegate.api.clients.oauth_client import AccessToken, AccessTokens, OAuth2Client
-    from sluicegate.api.clients.object_keys import ObjectKeys
-    from sluicegate.api.clients.object_stores import ObjectStores, client_options, retry_config
-    from sluicegate.api.clients.percent import quote_keys
-    from sluicegate.api.clients.presigning import batches, signed_lifetime
-    from sluicegate.api.clients.redaction import without_queries
     from sluicegate.api.clients.url_labels import LABEL_PARAMETER, labelled_entry, url_label
     from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
     from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
@@ -115,6 +109,10 @@ if TYPE_CHECKING:
         SharedTable,
         TablePage,
     )
+    from sluicegate.api.object_storage.base import ObjectStorage, UrlSigner
+    from sluicegate.api.object_storage.object_keys import ObjectKeys, quote_keys
+    from sluicegate.api.object_storage.object_stores import ObjectStores, client_options, retry_config
+    from sluicegate.api.object_storage.presigning import batches, hmac_states, signed_lifetime
     from sluicegate.api.principals import Principal
     from sluicegate.api.storage import PathSigner, SignedPaths, Storage
     from sluicegate.api.table_formats import TableFormat
@@ -191,6 +189,7 @@ __all__ = [
     "ObjectKeys",
     "ObjectMissing",
     "ObjectRequest",
+    "ObjectStorage",
     "ObjectStores",
     "OutcomeUnknown",
     "PathSigner",
@@ -244,6 +243,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UnsupportedOperation",
+    "UrlSigner",
     "VersionStatus",
     "VisibleTables",
     "batches",
@@ -255,6 +255,7 @@ __all__ = [
     "comparable_location",
     "conditions",
     "current_secret",
+    "hmac_states",
     "hookimpl",
     "internal_addresses",
     "labelled_entry",
@@ -289,17 +290,12 @@ _NAMES: Final = {
     "sluicegate.api.clients.addresses": "internal_addresses",
     "sluicegate.api.clients.authorized_client": "AuthorizedClient",
     "sluicegate.api.clients.configured_secret": "RotatableSecret current_secret",
-    "sluicegate.api.clients.endpoints": "canonical_endpoint_url",
+    "sluicegate.api.clients.endpoints": "canonical_endpoint_url without_queries",
     "sluicegate.api.clients.fresh": "Expiring RefreshingValue",
     "sluicegate.api.clients.http_client": (
         "HttpClient HttpRequest HttpResponse NoResponse OutcomeUnknown"
     ),
     "sluicegate.api.clients.oauth_client": "AccessToken AccessTokens OAuth2Client",
-    "sluicegate.api.clients.object_keys": "ObjectKeys",
-    "sluicegate.api.clients.object_stores": "ObjectStores client_options retry_config",
-    "sluicegate.api.clients.percent": "quote_keys",
-    "sluicegate.api.clients.presigning": "batches signed_lifetime",
-    "sluicegate.api.clients.redaction": "without_queries",
     "sluicegate.api.clients.url_labels": "LABEL_PARAMETER labelled_entry url_label",
     "sluicegate.api.config": "CatalogConfig PluginConfig StorageConfig",
     "sluicegate.api.gateway.console": (
@@ -325,6 +321,10 @@ _NAMES: Final = {
         "SharedTable TablePage"
     ),
     "sluicegate.api.gateway.plugin_data": "Migration PluginDatabase",
+    "sluicegate.api.object_storage.base": "ObjectStorage UrlSigner",
+    "sluicegate.api.object_storage.object_keys": "ObjectKeys quote_keys",
+    "sluicegate.api.object_storage.object_stores": "ObjectStores client_options retry_config",
+    "sluicegate.api.object_storage.presigning": "batches hmac_states signed_lifetime",
     "sluicegate.api.principals": "Principal",
     "sluicegate.api.gateway.services": "CommandServices GatewayServices PluginTelemetry VisibleTables",
     "sluicegate.api.storage": "PathSigner SignedPaths Storage",

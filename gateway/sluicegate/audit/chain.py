@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sluicegate.signing.hmac_states import hmac_states
+from sluicegate.api import hmac_states
 from sluicegate.signing.keyring import KeyRing, derive
 
 GENESIS = bytes(32)

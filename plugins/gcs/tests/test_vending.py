@@ -12,6 +12,7 @@ from sluicegate.api import (
     Principal,
     Scope,
     StorageError,
+    TableUnreadable,
     TemporaryCredentials,
     UnsupportedOperation,
 )
@@ -140,7 +141,7 @@ async def test_a_vended_token_reads_the_table(server: FakeGCS, connected: Connec
         (scope("gs://other/a"), PermissionDenied),
         (scope("gs://lake/a", "gs://lakeside/b"), PermissionDenied),
         (scope("gs://lake/a", binding="session"), UnsupportedOperation),
-        (scope("gs://lake/a\nb"), UnsupportedOperation),
+        (scope("gs://lake/a\nb"), TableUnreadable),
         (scope(*(f"gs://lake/{number}" for number in range(11))), UnsupportedOperation),
     ],
 )

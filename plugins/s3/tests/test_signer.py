@@ -71,18 +71,18 @@ def signed_by_botocore(
 @pytest.mark.parametrize("key", NAMES_TO_SIGN)
 @pytest.mark.parametrize("address", [VIRTUAL_HOST, PATH_STYLE])
 @pytest.mark.parametrize("credentials", [STATIC, SESSION])
-def test_a_url_equals_botocores_byte_for_byte(
+async def test_a_url_equals_botocores_byte_for_byte(
     key: str, address: BucketAddress, credentials: Credentials
 ) -> None:
-    (url,) = Presigner(address, "eu-west-1", credentials).sign([key], AT, 900)
+    (url,) = await Presigner(address, "eu-west-1", credentials).sign([key], AT, 900)
 
     assert url == signed_by_botocore(address, "eu-west-1", credentials, key, 900)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5))
 @settings(deadline=None)
-def test_any_keys_are_signed_as_botocore_signs_them(keys: list[str]) -> None:
-    urls = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION).sign(keys, AT, 604_800)
+async def test_any_keys_are_signed_as_botocore_signs_them(keys: list[str]) -> None:
+    urls = await Presigner(VIRTUAL_HOST, "eu-west-1", SESSION).sign(keys, AT, 604_800)
 
     assert urls == [
         signed_by_botocore(VIRTUAL_HOST, "eu-west-1", SESSION, key, 604_800) for key in keys
@@ -91,7 +91,7 @@ def test_any_keys_are_signed_as_botocore_signs_them(keys: list[str]) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("credentials", [STATIC, SESSION])
-def test_a_url_for_a_request_equals_botocores(
+async def test_a_url_for_a_request_equals_botocores(
     method: Literal["GET", "HEAD"], credentials: Credentials
 ) -> None:
     headers = {
@@ -100,19 +100,19 @@ def test_a_url_for_a_request_equals_botocores(
         "range": "bytes=0-",
     }
     request = ObjectRequest(method, headers)
-    (url,) = Presigner(VIRTUAL_HOST, "eu-west-1", credentials).sign(["a b"], AT, 900, request)
+    (url,) = await Presigner(VIRTUAL_HOST, "eu-west-1", credentials).sign(["a b"], AT, 900, request)
 
     signed = {name: value for name, value in headers.items() if name.startswith("x-amz-")}
     assert url == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", credentials, "a b", 900, method, signed)
 
 
 @pytest.mark.parametrize("credentials", [STATIC, SESSION])
-def test_a_label_is_signed_and_the_same_in_all_urls(credentials: Credentials) -> None:
+async def test_a_label_is_signed_and_the_same_in_all_urls(credentials: Credentials) -> None:
     signer = Presigner(PATH_STYLE, "eu-west-1", credentials)
     first, second = url_label(str(uuid4())), url_label(str(uuid4()))
-    urls = signer.sign(["a b", "c"], AT, 900, ObjectRequest(label=first))
-    urls += signer.sign(["c"], AT, 900, ObjectRequest(label=second))
-    urls += signer.sign(["c"], AT, 900)
+    urls = await signer.sign(["a b", "c"], AT, 900, ObjectRequest(label=first))
+    urls += await signer.sign(["c"], AT, 900, ObjectRequest(label=second))
+    urls += await signer.sign(["c"], AT, 900)
 
     labels = [first, first, second, None]
     for url, key, label in zip(urls, ["a b", "c", "c", "c"], labels, strict=True):
@@ -127,18 +127,18 @@ def _place(parameter: tuple[str, str]) -> int:
     return {"x-offer": 1, "X-Amz-Signature": 2}.get(parameter[0], 0)
 
 
-def test_a_batch_keeps_its_order_and_quotes_each_key_for_itself() -> None:
-    urls = Presigner(VIRTUAL_HOST, "eu-west-1", STATIC).sign(NAMES_TO_SIGN, AT, 60)
+async def test_a_batch_keeps_its_order_and_quotes_each_key_for_itself() -> None:
+    urls = await Presigner(VIRTUAL_HOST, "eu-west-1", STATIC).sign(NAMES_TO_SIGN, AT, 60)
 
     assert urls == [
         signed_by_botocore(VIRTUAL_HOST, "eu-west-1", STATIC, key, 60) for key in NAMES_TO_SIGN
     ]
 
 
-def test_a_signer_follows_the_day_and_its_signing_key() -> None:
+async def test_a_signer_follows_the_day_and_its_signing_key() -> None:
     signer = Presigner(VIRTUAL_HOST, "eu-west-1", STATIC)
-    (before,) = signer.sign(["a"], AT - 86_400, 60)
-    (again,) = signer.sign(["a"], AT, 60)
+    (before,) = await signer.sign(["a"], AT - 86_400, 60)
+    (again,) = await signer.sign(["a"], AT, 60)
 
     assert before != again
     assert again == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", STATIC, "a", 60)
@@ -157,19 +157,19 @@ def test_a_signer_follows_the_day_and_its_signing_key() -> None:
         )
     )
 )
-def test_what_was_signed_before_changes_no_url(
+async def test_what_was_signed_before_changes_no_url(
     batches: list[tuple[int, int, ObjectRequest]],
 ) -> None:
     signer = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION)
     for at, expires_in, request in [batch for each in batches for batch in (each, each)]:
         first = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION)
-        expected = first.sign(["a b", "c"], at, expires_in, request)
-        assert signer.sign(["a b", "c"], at, expires_in, request) == expected
+        expected = await first.sign(["a b", "c"], at, expires_in, request)
+        assert await signer.sign(["a b", "c"], at, expires_in, request) == expected
 
 
 @pytest.mark.parametrize("address", [VIRTUAL_HOST, PATH_STYLE])
 @pytest.mark.parametrize("request_", [ObjectRequest(), ObjectRequest("HEAD", label="label")])
-def test_signed_paths_are_the_urls_of_their_keys(
+async def test_signed_paths_are_the_urls_of_their_keys(
     address: BucketAddress, request_: ObjectRequest
 ) -> None:
     signer = Presigner(address, "eu-west-1", SESSION)
@@ -177,7 +177,7 @@ def test_signed_paths_are_the_urls_of_their_keys(
     signed = signer.sign_paths("tables/a b/", paths, AT, 900, request_)
 
     keys = [f"tables/a b/{name}" for name in NAMES_TO_SIGN]
-    assert signed.urls(paths) == signer.sign(keys, AT, 900, request_)
+    assert signed.urls(paths) == await signer.sign(keys, AT, 900, request_)
     assert signed.expires_at == (AT + 900) * 1000
 
 
@@ -209,7 +209,7 @@ def test_quoting_many_keys_equals_quoting_each(keys: list[str]) -> None:
         ),
     ],
 )
-def test_a_bucket_is_addressed_as_botocores_client_does(
+async def test_a_bucket_is_addressed_as_botocores_client_does(
     settings: dict[str, Any], botocore_s3: dict[str, str]
 ) -> None:
     config = S3Config(**settings)
@@ -228,6 +228,8 @@ def test_a_bucket_is_addressed_as_botocores_client_does(
         "get_object", Params={"Bucket": config.bucket, "Key": "a b/ü"}, ExpiresIn=60
     )
 
-    (url,) = Presigner(config.public_address, config.signing_region, STATIC).sign(["a b/ü"], AT, 60)
+    (url,) = await Presigner(config.public_address, config.signing_region, STATIC).sign(
+        ["a b/ü"], AT, 60
+    )
 
     assert url == expected

@@ -1,11 +1,13 @@
-"""Validates the URLs of services in the configuration."""
+"""Validates the URLs of services in the configuration, and redacts URLs for the log."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_QUERY: Final = re.compile(r"\?[^\s\"'<>)]*")
 
 
 def canonical_endpoint_url(endpoint: str, example: str, *, with_path: bool = False) -> str:
@@ -32,3 +34,8 @@ def canonical_endpoint_url(endpoint: str, example: str, *, with_path: bool = Fal
     host = f"[{host}]" if ":" in host else host
     port_part = "" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}"
     return f"{scheme}://{host}{port_part}{path}"
+
+
+def without_queries(text: str) -> str:
+    """Return a text without the query strings of URLs, which may contain signatures."""
+    return _QUERY.sub("?…", text)

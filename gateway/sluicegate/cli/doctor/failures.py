@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sluicegate.api.clients.redaction import without_queries
+from sluicegate.api.clients.endpoints import without_queries
 from sluicegate.api.errors import SluicegateError
 from sluicegate.telemetry.redaction import redact
 

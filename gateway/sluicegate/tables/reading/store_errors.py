@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
-from sluicegate.api.clients.redaction import without_queries
+from sluicegate.api.clients.endpoints import without_queries
 from sluicegate.api.errors import ObjectMissing, StorageDenied, StorageError
 
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)

@@ -9,7 +9,7 @@ from sluicegate_azure.address import SCHEMES, canonical_location
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.storage import AzureStorage
 
-sluicegate_api_version = "1.1"
+sluicegate_api_version = "1.2"
 
 
 @hookimpl

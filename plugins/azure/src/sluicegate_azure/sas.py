@@ -10,21 +10,16 @@ from __future__ import annotations
 import time
 from binascii import b2a_base64
 from collections.abc import Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
-from sluicegate.api import quote_keys
+from sluicegate.api import hmac_states, quote_keys
 from sluicegate_azure.signing_key import SigningKey
-
-if TYPE_CHECKING:
-    from hashlib import _Hash
 
 VERSION: Final = "2026-04-06"
 """Service version of the signatures: the first version with this string to sign."""
 
 _READ_BLOB: Final = "r"
-_HMAC_BLOCK: Final = 64
 
 
 class SasSigner:
@@ -55,7 +50,7 @@ class SasSigner:
         """
         expiry = _moment(end)
         begin, rest = self._around_resource(_READ_BLOB, expiry, "b")
-        inner, outer = _hmac_states(self._key.value)
+        inner, outer = hmac_states(self._key.value)
         inner.update(f"{begin}{self._resource}/".encode())
         closing = rest.encode()
         query = f"?{self._query(_READ_BLOB, expiry, 'b')}&sig="
@@ -86,7 +81,7 @@ class SasSigner:
     def _token(self, path: str, permissions: str, end: int, kind: str, depth: int | None = None) -> str:
         expiry = _moment(end)
         begin, rest = self._around_resource(permissions, expiry, kind)
-        inner, outer = _hmac_states(self._key.value)
+        inner, outer = hmac_states(self._key.value)
         inner.update(f"{begin}{self._resource}{path}{rest}".encode())
         outer.update(inner.digest())
         query = self._query(permissions, expiry, kind, depth)
@@ -150,11 +145,3 @@ def _moment(seconds: int) -> str:
 def _base64(digest: bytes) -> str:
     """Return Base64 as encoded in a query; for 32 bytes, it always ends with one `=`."""
     return b2a_base64(digest, newline=False)[:-1].decode().replace("+", "%2B") + "%3D"
-
-
-def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
-    """Return the inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
-    block = (sha256(key).digest() if len(key) > _HMAC_BLOCK else key).ljust(_HMAC_BLOCK, b"\0")
-    inner = sha256(bytes(byte ^ 0x36 for byte in block))
-    outer = sha256(bytes(byte ^ 0x5C for byte in block))
-    return inner, outer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
-from sluicegate.api import StorageError, TemporaryCredentials
+from sluicegate.api import TemporaryCredentials
 
 _READING = frozenset("rle")
 
@@ -26,21 +26,13 @@ class VendedSas:
     grants_more: bool
 
 
-def parse_vended_sas(vended: TemporaryCredentials) -> VendedSas:
-    """Return the token of vended credentials.
-
-    Raises:
-        StorageError: They are for another cloud, incomplete, or have no expiry.
-    """
+def parse_vended_sas(vended: TemporaryCredentials) -> VendedSas | None:
+    """Return the token of vended credentials; `None` if they are incomplete, or have no expiry."""
     token = vended.secret.get("sas_token", "").removeprefix("?")
     fields = {name: values[0] for name, values in parse_qs(token).items()}
     ends = [end for end in (vended.expires_at, _end(fields.get("se"))) if end is not None]
-    if vended.kind != "azure" or "sig" not in fields or not ends:
-        raise StorageError(
-            "the credentials vended for this table are not valid for its storage; ask the gateway's "
-            "operator",
-            detail=f"{vended.kind} credentials ({sorted(vended.secret)}) for {vended.location}",
-        )
+    if "sig" not in fields or not ends:
+        return None
     return VendedSas(token, min(ends), not set(fields.get("sp", "")) <= _READING)
 
 

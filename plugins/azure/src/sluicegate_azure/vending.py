@@ -23,14 +23,9 @@ def sas_token(config: AzureConfig, signer: SasSigner, directories: Sequence[str]
         end: Expiry, epoch seconds.
 
     Raises:
-        UnsupportedOperation: Vending is not configured, or one token can't cover the directories.
+        UnsupportedOperation: One token can't cover the directories.
     """
     permissions = _HIERARCHICAL if config.hierarchical else _FLAT
-    if config.vends is None:
-        raise UnsupportedOperation(
-            "this storage issues no temporary credentials, because Azure cannot limit them to a "
-            "table without a hierarchical namespace; read the table with 'url' access"
-        )
     if config.vends == "container":
         return signer.container_token(permissions, end)
     directory = _outermost(directories)

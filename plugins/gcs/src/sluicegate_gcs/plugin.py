@@ -9,7 +9,7 @@ from sluicegate_gcs.address import SCHEMES
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
 
-sluicegate_api_version = "1.1"
+sluicegate_api_version = "1.2"
 
 
 @hookimpl

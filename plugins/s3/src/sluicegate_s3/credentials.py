@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sluicegate.api import RefreshingValue, SecretStr, StorageError, TemporaryCredentials
+from sluicegate.api import RefreshingValue, SecretStr, TemporaryCredentials
 
 _RELOAD_SECONDS = 300
 
@@ -68,19 +68,11 @@ def fresh_credentials(
     return RefreshingValue(source.load, "S3 credentials", reload_after=_RELOAD_SECONDS, clock=clock)
 
 
-def parse_vended_credentials(vended: TemporaryCredentials) -> Credentials:
-    """Return vended credentials in the plugin's own type.
-
-    Raises:
-        StorageError: They are for another cloud, or incomplete.
-    """
+def vended_credentials(vended: TemporaryCredentials) -> Credentials | None:
+    """Return vended credentials in the plugin's own type; `None` if they are incomplete."""
     secret = vended.secret
-    if vended.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
-        raise StorageError(
-            "the credentials vended for this table are not valid for its storage; ask the gateway's "
-            "operator",
-            detail=f"{vended.kind} credentials ({sorted(secret)}) for {vended.location}",
-        )
+    if not {"access_key_id", "secret_access_key"} <= secret.keys():
+        return None
     return Credentials(
         secret["access_key_id"],
         secret["secret_access_key"],

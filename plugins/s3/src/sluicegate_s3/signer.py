@@ -16,22 +16,22 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from sluicegate.api import LABEL_PARAMETER, ObjectRequest, SignedPaths, quote_keys
+from sluicegate.api import (
+    LABEL_PARAMETER,
+    ObjectRequest,
+    SignedPaths,
+    UrlSigner,
+    hmac_states,
+    quote_keys,
+)
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.credentials import Credentials
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-MAX_EXPIRES_IN: Final = 604_800
-"""Maximum lifetime of a presigned URL, in seconds (seven days)."""
-
 GET: Final = ObjectRequest()
 """A plain GET."""
-
-_HMAC_BLOCK: Final = 64
-_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
-_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Common:
     end: str
 
 
-class Presigner:
+class Presigner(UrlSigner):
     """Signs URLs of one bucket with one set of credentials.
 
     Args:
@@ -69,30 +69,27 @@ class Presigner:
         self._address = address
         self._region = region
         self._credentials = credentials
+        self.expires_at = credentials.expires_at
         self._labels = labels
         self._key: tuple[str, bytes] = ("", b"")
         self._last: tuple[tuple[int, int, str, dict[str, str], str | None], _Common] | None = None
 
-    def sign(
-        self,
-        keys: Sequence[str],
-        at: int,
-        expires_in: int,
-        request: ObjectRequest = GET,
+    async def sign(
+        self, keys: Sequence[str], at: int, lifetime: int, request: ObjectRequest = GET
     ) -> list[str]:
         """Return URLs, each of which reads one key.
 
         Args:
             keys: Keys, not percent-encoded.
             at: Time of signing, epoch seconds.
-            expires_in: Lifetime in seconds from `at`, 1 to 604,800.
+            lifetime: Lifetime in seconds from `at`, 1 to 604,800.
             request: The method, the headers that clients send and that S3 requires to be signed, and
                 the label, which S3 logs.
 
         Raises:
             TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
         """
-        common = self._common(at, expires_in, request)
+        common = self._common(at, lifetime, request)
         quoted = quote_keys(keys)
         signatures = _signatures(common, common.start_of_request, map(str.encode, quoted))
         start, end = self._address.origin + self._address.path, common.end
@@ -146,7 +143,7 @@ class Presigner:
             named = f"&{LABEL_PARAMETER}={quote(label, safe='')}"
             canonical, query = canonical + named, query + named  # lower case is last
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-        inner, outer = _hmac_states(self._signing_key(stamp[:8]))
+        inner, outer = hmac_states(self._signing_key(stamp[:8]))
         inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())
         common = _Common(
             start_of_request=sha256(f"{request.method}\n{self._address.path}".encode()),
@@ -202,9 +199,3 @@ def _signed_headers(request: ObjectRequest) -> dict[str, str]:
         for name in sorted(request.headers)
         if name.startswith("x-amz-")
     }
-
-
-def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
-    """Return the inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
-    block = key.ljust(_HMAC_BLOCK, b"\0")
-    return sha256(block.translate(_INNER)), sha256(block.translate(_OUTER))

@@ -32,6 +32,7 @@ from sluicegate.api import (
 )
 from sluicegate_testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate_testing.checks.failures import Call, Calls
+from sluicegate_testing.checks.object_storage import ObjectStorageBehaviour, Vended
 from sluicegate_testing.checks.path_signing import Method, PathSigningBehaviour, Put, Send
 from sluicegate_testing.secrets import keep_url_secret
 from sluicegate_testing.vending import PRINCIPAL, VendingBehaviour, outside_of
@@ -41,10 +42,12 @@ __all__ = [
     "PRINCIPAL",
     "Get",
     "Method",
+    "ObjectStorageBehaviour",
     "Put",
     "Send",
     "StorageBehaviour",
     "Symlink",
+    "Vended",
 ]
 
 Get = Callable[[str], Awaitable[bytes]]

@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sluicegate.access.partition_filter import PartitionFilter
-from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTable
+from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTable, hmac_states
 from sluicegate.protocols.iceberg_rest.file_access.object_keys import (
     BUCKET,
     quote_paths,
     unquote_path,
 )
-from sluicegate.signing.hmac_states import hmac_states
 from sluicegate.signing.keyring import KeyRing
 
 _PURPOSE = "iceberg file paths"

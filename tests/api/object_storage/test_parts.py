@@ -19,6 +19,12 @@ from sluicegate.api import (
 KEYS = ObjectKeys("s3://lake/sales/", "s3://lake/", lambda location: location.replace("s3a:", "s3:"))
 
 
+def test_a_bucket_has_an_empty_key() -> None:
+    bucket = ObjectKeys("s3://lake/", "s3://lake/", str)
+    assert bucket.of_directory("s3://lake") == ""
+    assert bucket.has_directory("s3://lake/")
+
+
 def test_keys_are_what_follows_the_bucket_in_any_spelling() -> None:
     assert KEYS.of(["s3://lake/sales/a b", "s3a://lake/sales/c"]) == ["sales/a b", "sales/c"]
     assert KEYS.of_directory("s3://lake/sales/") == "sales"

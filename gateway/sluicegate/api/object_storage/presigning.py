@@ -1,15 +1,22 @@
-"""Common parts of presigning in all stores: batches, and the lifetime of signatures."""
+"""Parts of presigning that all stores have in common: batches, lifetimes, and HMAC."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
 import anyio.lowlevel
 
 from sluicegate.api.errors import InvalidRequest, StorageError
 
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
 _BATCH: Final = 1024
+_BLOCK: Final = 64  # bytes
+_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
 async def batches(keys: Sequence[str]) -> AsyncIterator[Sequence[str]]:
@@ -40,3 +47,12 @@ def signed_lifetime(at: int, wanted: int, longest: int, ends_at: int | None = No
     if lifetime < 1:
         raise StorageError("the gateway's session with this storage has ended; try again in a moment")
     return lifetime
+
+
+def hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
+    """The inner and the outer hash of HMAC-SHA256 (RFC 2104), before the message.
+
+    Copying both for each message takes less time than copying an `hmac.HMAC`.
+    """
+    block = (key if len(key) <= _BLOCK else sha256(key).digest()).ljust(_BLOCK, b"\0")
+    return sha256(block.translate(_INNER)), sha256(block.translate(_OUTER))

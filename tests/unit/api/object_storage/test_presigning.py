@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from sluicegate.signing.hmac_states import hmac_states
+from sluicegate.api import hmac_states
 
 
 @pytest.mark.parametrize("length", [0, 32, 64, 65, 200])
