@@ -1,20 +1,16 @@
 """Links to derived files, which no store contains and the table's format generates when fetched.
 
-A link has the same shape and signature as other file links. Instead of a path, it contains the
-recipient, the table as it is shared, and the file. It contains no credential, and nothing that the
-recipient does not know. Any process of the gateway can serve it by running the steps of a query again.
+Any process of the gateway can serve a link by running the steps of a query again.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Final, Self
 
-import orjson
-
 from sluicegate.api.models import Presigned
+from sluicegate.protocols.common.recipient_links import RecipientLink
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.file_links import ContentLinks
 from sluicegate.signing.keyring import KeyRing
@@ -26,18 +22,9 @@ _PURPOSE = "derived file links"
 
 
 @dataclass(frozen=True, slots=True)
-class DerivedLink:
-    """The contents of a link.
+class DerivedLink(RecipientLink):
+    """The contents of a link."""
 
-    Attributes:
-        recipient_id: The recipient's id. Another recipient with the same name is rejected.
-    """
-
-    recipient_id: str
-    recipient: str
-    share: str
-    schema: str
-    table: str
     digest: str
     recipe: str
 
@@ -47,16 +34,6 @@ class DerivedLink:
         principal, shared = table.principal, table.shared
         names = (principal.id, principal.name, shared.share, shared.schema, shared.name)
         return cls(*names, file.digest, file.recipe)
-
-    @classmethod
-    def parse(cls, path: str) -> Self:
-        """Parse the output of `path`, which the gateway has signed."""
-        return cls(*orjson.loads(base64.urlsafe_b64decode(path + "=" * (-len(path) % 4))))
-
-    @property
-    def path(self) -> str:
-        """The signed text, which contains only characters that URLs accept unchanged."""
-        return base64.urlsafe_b64encode(orjson.dumps(astuple(self))).decode().rstrip("=")
 
     @property
     def file(self) -> DerivedFile:

@@ -10,13 +10,11 @@ from starlette.responses import Response
 
 from sluicegate.access.grants import Grants
 from sluicegate.api import InvalidRequest, NotFound, Principal, SharedTable, TableUnreadable
-from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import log_error
 from sluicegate.protocols.common.iceberg_eligibility import check_urls
-from sluicegate.protocols.common.link_recipient import link_recipient
+from sluicegate.protocols.common.recipient_links import RecipientLinks
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.common.shared_scope import check_version
-from sluicegate.protocols.file_links import verify
 from sluicegate.protocols.file_links.conditions import Validators
 from sluicegate.protocols.file_links.responses import respond_bytes
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import view_identity
@@ -29,7 +27,6 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
 from sluicegate.protocols.iceberg_rest.file_access.store_errors import REFUSED, store_error
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.keyring import KeyRing
-from sluicegate.telemetry import name_recipient
 
 ViewAt = Callable[[Principal, SharedTable, int, int], Awaitable[IcebergView]]
 """Builds a recipient's view of a shared table, at a version, with paths of a time of issue (epoch
@@ -37,7 +34,7 @@ seconds)."""
 
 
 class GeneratedFileEndpoint:
-    """Serves links that `GeneratedLinks` signed. The link is the credential; no token is needed.
+    """Serves links that `GeneratedLinks` signed.
 
     The recipient, the grant and the limits of the share are checked again for each request. A link
     therefore stops working when one of them is removed, if it has not expired before.
@@ -60,12 +57,10 @@ class GeneratedFileEndpoint:
         files: GeneratedFiles,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._keys = link_keys(keys)
-        self._grants = grants
+        self._links = RecipientLinks(GeneratedLink, SPACE, link_keys(keys), grants, clock)
         self._resolver = resolver
         self._view_at = view_at
         self._files = files
-        self._clock = clock
 
     async def fetch(self, request: Request) -> Response:
         """The file of a link, or why there is none.
@@ -75,17 +70,7 @@ class GeneratedFileEndpoint:
             Unavailable: The file cannot be made now.
             RateLimited: The recipient has sent too many requests.
         """
-        path = request.path_params["link"]
-        verify(self._keys, SPACE, path, request.url.query, self._clock())
-        slots = slots_of(request.scope)
-        if slots is not None:
-            await slots.enter(None)
-        link = GeneratedLink.parse(path)
-        address = request.client and request.client.host
-        principal = await link_recipient(self._grants, link.recipient, link.recipient_id, address)
-        name_recipient(principal.name)
-        if slots is not None:
-            slots.name(principal.id)
+        principal, link = await self._links.open(request)
         try:
             file = await self._file(principal, link)
         except (InvalidRequest, NotFound, TableUnreadable) as error:

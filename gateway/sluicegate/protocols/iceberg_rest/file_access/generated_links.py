@@ -1,19 +1,12 @@
-"""Links of the gateway to the files that it generates for a view of a table.
-
-They have the shape and signature of other file links (`protocols/file_links`). Instead of a path, a
-link contains the recipient, the shared table, the version, the time of issue of the view's paths, and
-the file's name. It contains no credential, and nothing that the recipient does not know.
-"""
+"""Links of the gateway to the files that it generates for a view of a table."""
 
 from __future__ import annotations
 
-import base64
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Final, Self
 
-import orjson
-
 from sluicegate.api import Presigned, Principal, SharedTable
+from sluicegate.protocols.common.recipient_links import RecipientLink
 from sluicegate.protocols.file_links import ContentLinks
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import ProvenFile
 from sluicegate.signing.keyring import KeyRing
@@ -24,20 +17,14 @@ _PURPOSE = "iceberg file links"
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedLink:
+class GeneratedLink(RecipientLink):
     """The contents of a link.
 
     Attributes:
-        recipient_id: The recipient's id. Another recipient with the same name is rejected.
         table_id: The shared table's id. Another table with the same name is rejected.
         issued_at: When the view's paths were issued, epoch seconds.
     """
 
-    recipient_id: str
-    recipient: str
-    share: str
-    schema: str
-    table: str
     table_id: str
     version: int
     issued_at: int
@@ -49,16 +36,6 @@ class GeneratedLink:
         names = (shared.share, shared.schema, shared.name, shared.id)
         moment = (file.version, file.issued_at)
         return cls(principal.id, principal.name, *names, *moment, file.path)
-
-    @classmethod
-    def parse(cls, path: str) -> Self:
-        """Parse the output of `path`, which the gateway has signed."""
-        return cls(*orjson.loads(base64.urlsafe_b64decode(path + "=" * (-len(path) % 4))))
-
-    @property
-    def path(self) -> str:
-        """The signed text, which contains only characters that URLs accept unchanged."""
-        return base64.urlsafe_b64encode(orjson.dumps(astuple(self))).decode().rstrip("=")
 
 
 class GeneratedLinks:

@@ -9,7 +9,7 @@ import pytest
 from support.gateways.memory_grants import ACME, RIVAL, MemoryGrants, record
 
 from sluicegate.api import PermissionDenied
-from sluicegate.protocols.common.link_recipient import link_recipient
+from sluicegate.protocols.common.recipient_links import link_recipient
 
 
 async def test_the_recipient_has_its_current_properties() -> None:
