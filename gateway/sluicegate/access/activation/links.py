@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -14,14 +14,8 @@ from sqlalchemy import Row, Update, delete, insert, select, update
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.activation.link import ASK, RULE, Link, LinkState, NewLink
 from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
-from sluicegate.access.recipients.issuers import check_issuer
-from sluicegate.access.recipients.rows import (
-    check_lifetime,
-    existing_recipient,
-    insert_recipient,
-    set_revoked,
-    withdraw_links,
-)
+from sluicegate.access.recipients.issuing import RecipientIssuer, Requested
+from sluicegate.access.recipients.rows import existing_recipient, withdraw_links
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
@@ -30,7 +24,7 @@ from sluicegate.database import Store
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.reads import RecipientRecord, load_recipient
-from sluicegate.database.tables import CredentialKind, recipients, tokens
+from sluicegate.database.tables import recipients, tokens
 
 # Hexadecimal, because mail programs end a link before punctuation at its end.
 _TOKEN = re.compile(r"slga_[0-9a-f]{48}")
@@ -41,8 +35,11 @@ _KEPT_AFTER_END = 90 * 86_400 * 1000
 _DELIVERY = 60_000
 
 
-class ActivationLinks:
+class ActivationLinks(RecipientIssuer[NewLink]):
     """Creates, reads and uses links.
+
+    A rotation withdraws earlier links that were not used. Existing credentials remain valid until the
+    new link is used, and then for the grace period.
 
     Args:
         store: The open database.
@@ -55,71 +52,9 @@ class ActivationLinks:
     def __init__(
         self, store: Store, settings: RecipientSettings, *, now: Callable[[], int] = epoch_ms
     ) -> None:
-        self._store = store
+        super().__init__(store, settings.rotation_grace, now)
         self._settings = settings
         self._credentials = Credentials(now)
-        self._now = now
-
-    async def create(
-        self,
-        name: str,
-        *,
-        kind: CredentialKind = "bearer",
-        comment: str | None = None,
-        token_lifetime: int | None = None,
-    ) -> NewLink:
-        """Create a recipient without a credential, and a link that issues the first one.
-
-        Args:
-            name: As for `Recipients.create`, like the other arguments.
-            kind: A bearer token, or an OAuth client.
-            comment: For people.
-            token_lifetime: Seconds; also for the credentials of later rotations.
-
-        Raises:
-            InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
-        """
-        async with self._store.write(["credentials"]) as connection:
-            recipient_id = await insert_recipient(
-                connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
-            )
-            return await self._new(connection, (recipient_id, name), kind, token_lifetime, 0)
-
-    async def rotate(
-        self,
-        name: str,
-        *,
-        kind: CredentialKind = "bearer",
-        token_lifetime: int | None = None,
-        grace: int | None = None,
-        issued_for: Collection[str] | None = None,
-    ) -> NewLink:
-        """Create a link that issues a new credential. Earlier unused links are withdrawn.
-
-        Existing credentials remain valid until the link is used, and then for the grace period. Access
-        of a revoked recipient is restored now.
-
-        Args:
-            name: An existing recipient.
-            kind: A bearer token or an OAuth client.
-            token_lifetime: Seconds, for this credential only.
-            grace: Seconds for which old credentials remain valid after the link is used.
-            issued_for: As for `Recipients.rotate`.
-
-        Raises:
-            NotFound: The recipient does not exist.
-            InvalidRequest: The lifetime is out of range.
-            PermissionDenied: The issuer does not manage the recipient.
-        """
-        check_lifetime(token_lifetime)
-        grace = self._settings.rotation_grace if grace is None else grace
-        async with self._store.write(["credentials"]) as connection:
-            recipient = await existing_recipient(connection, name)
-            await check_issuer(connection, recipient, issued_for)
-            await set_revoked(connection, recipient.id, None)
-            await withdraw_links(connection, recipient.id, self._now())
-            holder = recipient.id, recipient.name
-            return await self._new(connection, holder, kind, token_lifetime, grace, issued_for)
 
     async def find(self, token: str) -> Link:
         """Read a link without using it.
@@ -204,15 +139,13 @@ class ActivationLinks:
                 await self._credentials.revoke_one(connection, recipient_id, issued.id)
             await connection.execute(_link_of(issued).values(used_at=None, undelivered=None))
 
-    async def _new(
-        self,
-        connection: AsyncConnection,
-        holder: tuple[str, str],
-        kind: CredentialKind,
-        token_lifetime: int | None,
-        grace: int,
-        issued_for: Collection[str] | None = None,
-    ) -> NewLink:
+    async def _supersede(self, connection: AsyncConnection, recipient_id: str, grace: int) -> None:
+        await withdraw_links(connection, recipient_id, self._now())
+
+    async def _issue(self, connection: AsyncConnection, requested: Requested) -> NewLink:
+        """Create a link. Links that ended long ago are removed."""
+        recipient_id, name = requested.holder
+        issued_for = requested.issued_for
         now, token = self._now(), f"slga_{secrets.token_hex(_RANDOM_BYTES)}"
         forgotten = activation_links.c.expires_at < now - _KEPT_AFTER_END
         await connection.execute(delete(activation_links).where(forgotten))
@@ -220,17 +153,17 @@ class ActivationLinks:
         await connection.execute(
             insert(activation_links).values(
                 id=str(uuid4()),
-                recipient_id=holder[0],
+                recipient_id=recipient_id,
                 digest=digest(token),
-                kind=kind,
-                token_lifetime=token_lifetime,
-                grace=grace,
+                kind=requested.kind,
+                token_lifetime=requested.token_lifetime,
+                grace=requested.grace,
                 created_at=now,
                 expires_at=expires_at,
                 issued_for=None if issued_for is None else sorted(issued_for),
             )
         )
-        return NewLink(holder[1], token, expires_at)
+        return NewLink(name, token, expires_at)
 
     async def _link(self, connection: AsyncConnection, row: Row[Any]) -> Link:
         name = select(recipients.c.name).where(recipients.c.id == row.recipient_id)

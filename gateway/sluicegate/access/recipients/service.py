@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import ColumnElement
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
-from sluicegate.access.recipients.issuers import check_issuer
-from sluicegate.access.recipients.rows import (
-    check_lifetime,
-    existing_recipient,
-    insert_recipient,
-    set_revoked,
-    withdraw_links,
-)
+from sluicegate.access.recipients.issuing import RecipientIssuer, Requested
+from sluicegate.access.recipients.rows import existing_recipient, set_revoked, withdraw_links
 from sluicegate.access.recipients.summaries import (
     ALL_RECIPIENTS,
     RecipientSelection,
@@ -27,10 +21,10 @@ from sluicegate.access.recipients.summaries import (
 from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database import Store
-from sluicegate.database.tables import CredentialKind
+from sluicegate.database.async_engine import AsyncConnection
 
 
-class Recipients:
+class Recipients(RecipientIssuer[IssuedCredential]):
     """The service for `sluicegate recipient` and the admin API.
 
     Args:
@@ -50,74 +44,9 @@ class Recipients:
         rotation_grace: int,
         now: Callable[[], int] = epoch_ms,
     ) -> None:
-        self._store = store
+        super().__init__(store, rotation_grace, now)
         self._token_lifetime = token_lifetime
-        self._rotation_grace = rotation_grace
         self._credentials = Credentials(now)
-        self._now = now
-
-    async def create(
-        self,
-        name: str,
-        *,
-        kind: CredentialKind = "bearer",
-        comment: str | None = None,
-        token_lifetime: int | None = None,
-    ) -> IssuedCredential:
-        """Create a recipient with its first credential.
-
-        Args:
-            name: A name that follows the rules of share names, case-insensitive.
-            kind: A bearer token, or an OAuth client.
-            comment: For people.
-            token_lifetime: Seconds; also for the credentials of later rotations.
-
-        Raises:
-            InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
-        """
-        async with self._store.write(["credentials"]) as connection:
-            recipient_id = await insert_recipient(
-                connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
-            )
-            lifetime = token_lifetime or self._token_lifetime
-            return await self._credentials.issue(connection, (recipient_id, name), kind, lifetime)
-
-    async def rotate(
-        self,
-        name: str,
-        *,
-        kind: CredentialKind = "bearer",
-        token_lifetime: int | None = None,
-        grace: int | None = None,
-        issued_for: Collection[str] | None = None,
-    ) -> IssuedCredential:
-        """Issue a new credential. Old ones expire after the grace period, or earlier.
-
-        Access of a revoked recipient is restored, but its old credentials stay revoked.
-
-        Args:
-            name: An existing recipient, even if it never had a credential.
-            kind: A bearer token or an OAuth client, independent of earlier credentials.
-            token_lifetime: Seconds, for this credential only.
-            grace: Seconds for which old credentials remain valid; 0 ends them immediately.
-            issued_for: Casefolded names of the only shares that the issuer manages; `None` for all.
-
-        Raises:
-            NotFound: The recipient does not exist.
-            InvalidRequest: The lifetime is out of range.
-            PermissionDenied: The issuer does not manage the recipient.
-        """
-        check_lifetime(token_lifetime)
-        grace = self._rotation_grace if grace is None else grace
-        async with self._store.write(["credentials"]) as connection:
-            recipient = await existing_recipient(connection, name)
-            await check_issuer(connection, recipient, issued_for)
-            await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
-            await set_revoked(connection, recipient.id, None)
-            lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
-            lifetime = min(lifetime, LONGEST_TOKEN)  # recipients of earlier versions may have more
-            holder = (recipient.id, recipient.name)
-            return await self._credentials.issue(connection, holder, kind, lifetime, issued_for)
 
     async def revoke(self, name: str) -> int:
         """Revoke all access of a recipient, its credentials, and its unused activation links.
@@ -171,3 +100,13 @@ class Recipients:
         """Recipients, by default all, sorted by casefolded name."""
         async with self._store.read() as connection:
             return await read_summaries(connection, selection, self._now())
+
+    async def _supersede(self, connection: AsyncConnection, recipient_id: str, grace: int) -> None:
+        await self._credentials.end(connection, recipient_id, self._now() + grace * 1000)
+
+    async def _issue(self, connection: AsyncConnection, requested: Requested) -> IssuedCredential:
+        wanted = requested.token_lifetime or requested.recipient_lifetime or self._token_lifetime
+        lifetime = min(wanted, LONGEST_TOKEN)  # recipients of earlier versions may have more
+        return await self._credentials.issue(
+            connection, requested.holder, requested.kind, lifetime, requested.issued_for
+        )
