@@ -78,10 +78,10 @@ def _lines(registry: Registry) -> Iterator[str]:
             continue
         yield from _section(name, model)
     plugged: dict[str, Mapping[str, CatalogType | StorageType | AuthenticatorType | PolicyType]] = {
-        "catalogs": registry.catalog_types(),
-        "storage": registry.storage_types(),
-        "authentication.authenticators": registry.authenticator_types(),
-        "policies": registry.policy_types(),
+        "catalogs": registry.types.catalogs,
+        "storage": registry.types.storage,
+        "authentication.authenticators": registry.types.authenticators,
+        "policies": registry.types.policies,
     }
     for title, known in plugged.items():
         for name, kind in known.items():

@@ -120,7 +120,7 @@ class Gateway:
         stack.push_async_callback(instances.aclose)
         store = await Store.open(settings.database.get_secret_value())
         stack.push_async_callback(store.aclose)
-        await store.migrate_plugins(registry.migrations())
+        await store.migrate_plugins(registry.types.migrations)
         audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
         limits = settings.limits.table.limits
         reader = TableReader(instances.formats, settings.cache.snapshots, limits)
@@ -155,7 +155,7 @@ class Gateway:
             vending=vending,
             resolver=Resolver(grants, instances, vending),
             indexes=indexes,
-            token_bindings=TokenBindings(registry.token_bindings().values()),
+            token_bindings=TokenBindings(registry.types.token_bindings.values()),
         )
         return cls(
             parts=parts,
@@ -193,7 +193,7 @@ class Gateway:
         """The operations of all documents, which the audit log names."""
         of_plugins = {
             operation_key(*route.split(" ", 1)): name
-            for route, name in self.registry.operations().items()
+            for route, name in self.registry.types.operations.items()
         }
 
         def more() -> Operations:
@@ -238,7 +238,7 @@ class Gateway:
         settings = self.parts.settings
         routes = self.routes()
         app = Application(routes=routes)
-        added = self.registry.capabilities()
+        added = self.registry.types.capabilities
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
         wrapped = self.registry.wrap_app(announcing, self.services.__getitem__)
         compressed = wrapped

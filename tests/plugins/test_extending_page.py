@@ -118,7 +118,7 @@ async def test_administrators_of_all_shares_see_the_page(folder: Path, gateway: 
 
 def test_the_migration_is_a_step_of_its_command(folder: Path) -> None:
     run_here(folder, "database", "migrate")
-    assert Registry.load(load_settings(folder / "gateway.yaml")).migrations().keys() == {"notes"}
+    assert Registry.load(load_settings(folder / "gateway.yaml")).types.migrations.keys() == {"notes"}
 
 
 @pytest.mark.parametrize(

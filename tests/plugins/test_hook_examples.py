@@ -88,13 +88,13 @@ class Services:
 
 @of("register_settings")
 def test_settings(registry: Registry) -> None:
-    (model,) = registry.settings_models().values()
+    (model,) = registry.types.settings.values()
     assert model.model_validate({}).model_dump() == {"endpoint": "https://audit.example.com"}
 
 
 @of("register_catalogs")
 async def test_a_catalog(registry: Registry) -> None:
-    known = registry.catalog_types()["acme"]
+    known = registry.types.catalogs["acme"]
     catalog = known.factory(known.config(), CONTEXT)
     assert (await catalog.list_schemas(), await catalog.list_tables("eu")) == (["eu"], ["orders"])
     table = await catalog.load_table(catalog.identifier("eu", "orders"))
@@ -105,7 +105,7 @@ async def test_a_catalog(registry: Registry) -> None:
 
 @of("register_storage")
 async def test_a_storage(registry: Registry) -> None:
-    known = registry.storage_types()["acme"]
+    known = registry.types.storage["acme"]
     context: Any = SimpleNamespace(name="acme-1", links=FakeLinks("acme://lake/"))
     storage = known.factory(known.config(prefix="acme://lake/"), context)
     (url,) = (await storage.presign(["acme://lake/a b"], 60)).urls
@@ -114,12 +114,12 @@ async def test_a_storage(registry: Registry) -> None:
 
 @of("register_formats")
 def test_a_format(registry: Registry) -> None:
-    assert registry.format_types()["acme-format"].factory() is not None
+    assert registry.types.formats["acme-format"].factory() is not None
 
 
 @of("register_authenticators")
 async def test_an_authenticator(registry: Registry) -> None:
-    known = registry.authenticator_types()["acme"]
+    known = registry.types.authenticators["acme"]
     authenticator = known.factory(known.config(), CONTEXT)
     shown = ClientCertificate("CN=acme", "CN=ca", 1, "00", 0, 1, common_names=("acme",))
     found = await authenticator.authenticate(authentication_request(certificate=shown))
@@ -130,7 +130,7 @@ async def test_an_authenticator(registry: Registry) -> None:
 
 @of("register_policies")
 async def test_a_policy(registry: Registry) -> None:
-    known = registry.policy_types()["acme"]
+    known = registry.types.policies["acme"]
     drafts, eu = (
         SharedTable(schema, "sales", "1", schema, "orders", "main", "x") for schema in ("drafts", "eu")
     )
@@ -140,12 +140,12 @@ async def test_a_policy(registry: Registry) -> None:
 
 @of("register_capabilities")
 def test_capabilities(registry: Registry) -> None:
-    assert registry.capabilities() == {"acme-audit": "full"}
+    assert registry.types.capabilities == {"acme-audit": "full"}
 
 
 @of("register_task_executors")
 async def test_a_task_executor(registry: Registry) -> None:
-    known = registry.task_executor_types()["acme"]
+    known = registry.types.task_executors["acme"]
     task = DelegatedTask("1", "acme-check", "realm", TableIdentity("1", "main", ("eu",), "orders"))
     run: Any = None
     result = await known.factory(known.config(), CONTEXT).run(task, None, run)
@@ -156,7 +156,7 @@ async def test_a_task_executor(registry: Registry) -> None:
 def test_a_token_binding(registry: Registry) -> None:
     secret = {"access_key_id": "a", "secret_access_key": "b", "session_token": "c"}
     credentials = TemporaryCredentials("s3://lake/t", "aws", secret, 1)
-    marshalled = registry.token_bindings()["acme"].marshal(credentials)
+    marshalled = registry.types.token_bindings["acme"].marshal(credentials)
     assert (marshalled.access_key, marshalled.session_token) == ("a", "c")
 
 
@@ -179,14 +179,14 @@ def test_a_command(registry: Registry) -> None:
 
 @of("register_operations")
 def test_operations(registry: Registry) -> None:
-    assert registry.operations() == {"GET /acme/shares/{share}": "acme.getShare"}
+    assert registry.types.operations == {"GET /acme/shares/{share}": "acme.getShare"}
 
 
 @of("register_migrations")
 async def test_a_migration(registry: Registry, tmp_path: Path) -> None:
     store = await Store.open(new_sqlite(tmp_path / "acme.db"))
     try:
-        await store.migrate_plugins(registry.migrations())
+        await store.migrate_plugins(registry.types.migrations)
         async with store.read() as connection:
             assert not (await connection.execute(text("SELECT share, text FROM acme_notes"))).all()
     finally:

@@ -33,7 +33,7 @@ def test_only_named_plugins_are_imported(site: Site) -> None:
     site.install("two", "raise SystemError('imported, though not enabled')")
     registry = Registry.load(["one"])
     assert [plugin.name for plugin in registry.plugins] == ["one"]
-    assert list(registry.catalog_types()) == ["one"]
+    assert list(registry.types.catalogs) == ["one"]
 
 
 def test_finding_plugins_imports_none(site: Site) -> None:
@@ -196,7 +196,7 @@ def test_token_bindings_are_collected_and_no_kind_is_made_by_two(site: Site) -> 
     site.install("beta", BINDING.replace("KIND", "Acme/Alpha"))
     site.install("gamma", BINDING.replace("KIND", "S3ADelegationToken/Role"))
     site.install("full", BINDING.replace("KIND", "Acme/Full"))
-    assert Registry.load(["alpha"]).token_bindings()["alpha"].kind == "Acme/Alpha"
+    assert Registry.load(["alpha"]).types.token_bindings["alpha"].kind == "Acme/Alpha"
     assert "tokens of kind Acme/Alpha are created by 'alpha', and by 'beta'" in refusal("alpha", "beta")
     assert "are created by the gateway's own binding 'role', and by 'gamma'" in refusal("gamma")
     assert "'full' is a built-in binding" in refusal("full")
@@ -210,7 +210,7 @@ def test_capabilities_are_merged_and_clashes_refused(site: Site) -> None:
     site.install("alpha", code.replace("KEY", "alpha"))
     site.install("beta", code.replace("KEY", "beta"))
     site.install("gamma", code.replace("KEY", "beta"))
-    assert Registry.load(["alpha", "beta"]).capabilities() == {"alpha": "yes", "beta": "yes"}
+    assert Registry.load(["alpha", "beta"]).types.capabilities == {"alpha": "yes", "beta": "yes"}
     assert "capability 'beta' is already registered" in refusal("beta", "gamma")
 
 
@@ -348,5 +348,5 @@ def test_registries_do_not_share_state(site: Site) -> None:
     site.install("one", CATALOG)
     site.install("two", STORAGE)
     first, second = Registry.load(["one"]), Registry.load(["two"])
-    assert (list(first.catalog_types()), list(first.storage_types())) == (["one"], [])
-    assert (list(second.catalog_types()), list(second.storage_types())) == ([], ["two"])
+    assert (list(first.types.catalogs), list(first.types.storage)) == (["one"], [])
+    assert (list(second.types.catalogs), list(second.types.storage)) == ([], ["two"])

@@ -56,7 +56,7 @@ class PluginCommands:
         """Run a job over the configured database."""
         from sluicegate.database import PluginConnections
 
-        migrations = self._registry.migrations()
+        migrations = self._registry.types.migrations
         own = {name: found for name, found in migrations.items() if name == self.name}
 
         async def opened() -> T:

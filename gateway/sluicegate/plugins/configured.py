@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
 from sluicegate.api import (
     AuthenticatorType,
@@ -19,68 +20,32 @@ from sluicegate.api import (
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredCatalog:
-    """An entry of `catalogs:`, checked."""
-
-    name: str
-    type: CatalogType
-    config: CatalogConfig
+_Type = TypeVar("_Type")
+_Config = TypeVar("_Config", bound=PluginConfig)
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredStorage:
-    """An entry of `storage:`, checked.
+@dataclass(frozen=True)  # with slots, calling the aliases below would fail in Python 3.11
+class Configured(Generic[_Type, _Config]):
+    """An entry of the configuration, checked.
 
     Attributes:
-        name: Its type and its number among the entries of that type: `s3-1`. Storage that is added at
-            the end of the list changes no names, so links that contain a name stay valid.
-        config: The section, with locations in canonical form with a trailing slash.
+        name: The name of a catalog. For other instances, their type and their number among the entries
+            of that type: `s3-1`. Storage that is added at the end of the list changes no names, so
+            links that contain a name stay valid.
+        type: What the plugin registered.
+        config: The section. That of a storage has locations in canonical form with a trailing slash.
     """
 
     name: str
-    type: StorageType
-    config: StorageConfig
+    type: _Type
+    config: _Config
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredAuthenticator:
-    """An entry of `authentication.authenticators:`, checked.
-
-    Attributes:
-        name: Its type and its number among the entries of that type.
-    """
-
-    name: str
-    type: AuthenticatorType
-    config: PluginConfig
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredPolicy:
-    """An entry of `policies:`, checked.
-
-    Attributes:
-        name: Its type and its number among the entries of that type.
-    """
-
-    name: str
-    type: PolicyType
-    config: PluginConfig
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredExecutor:
-    """An entry of `delegation.executors:`, checked.
-
-    Attributes:
-        name: Its type and its number among the entries of that type.
-    """
-
-    name: str
-    type: TaskExecutorType
-    config: PluginConfig
+ConfiguredCatalog: TypeAlias = Configured[CatalogType, CatalogConfig]
+ConfiguredStorage: TypeAlias = Configured[StorageType, StorageConfig]
+ConfiguredAuthenticator: TypeAlias = Configured[AuthenticatorType, PluginConfig]
+ConfiguredPolicy: TypeAlias = Configured[PolicyType, PluginConfig]
+ConfiguredExecutor: TypeAlias = Configured[TaskExecutorType, PluginConfig]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Self
 
 from sluicegate.api import (
-    AuthenticatorType,
-    CatalogType,
     CommandServices,
     ConsolePage,
     Event,
-    FormatType,
     GatewayServices,
-    Migration,
-    PluginConfig,
-    PolicyType,
-    StorageType,
-    TaskExecutorType,
-    TokenBinding,
 )
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings
@@ -58,11 +49,14 @@ class Registry:
 
     Args:
         plugins: The plugins to load, in the order in which they are called.
+
+    Attributes:
+        types: What the plugins register.
     """
 
     def __init__(self, plugins: Sequence[InstalledPlugin]) -> None:
         self._host = PluginHost(plugins)
-        self._types: RegisteredTypes = collect_types(self._host)
+        self.types: RegisteredTypes = collect_types(self._host)
         self._notifier = Notifier(self._host)
 
     @classmethod
@@ -83,42 +77,6 @@ class Registry:
         """The loaded plugins, in the order of the configuration."""
         return self._host.plugins
 
-    def settings_models(self) -> Mapping[str, type[PluginConfig]]:
-        """The models of plugins' own settings, by the plugin's name."""
-        return self._types.settings
-
-    def catalog_types(self) -> Mapping[str, CatalogType]:
-        """Types of catalogs, by `type`."""
-        return self._types.catalogs
-
-    def storage_types(self) -> Mapping[str, StorageType]:
-        """Types of storage, by `type`."""
-        return self._types.storage
-
-    def format_types(self) -> Mapping[str, FormatType]:
-        """Table formats of plugins, by their names in `CatalogTable.format`."""
-        return self._types.formats
-
-    def authenticator_types(self) -> Mapping[str, AuthenticatorType]:
-        """Types of authenticators, by `type`."""
-        return self._types.authenticators
-
-    def policy_types(self) -> Mapping[str, PolicyType]:
-        """Types of policies, by `type`."""
-        return self._types.policies
-
-    def task_executor_types(self) -> Mapping[str, TaskExecutorType]:
-        """Types of task executors, by `type`."""
-        return self._types.task_executors
-
-    def token_bindings(self) -> Mapping[str, TokenBinding]:
-        """Bindings of delegation tokens that plugins add, by name."""
-        return self._types.token_bindings
-
-    def capabilities(self) -> Mapping[str, str]:
-        """Capabilities that plugins add to the capabilities header of responses."""
-        return self._types.capabilities
-
     def routes(self, services: ServicesOf) -> list[BaseRoute]:
         """Routes that plugins add."""
         from starlette.routing import BaseRoute
@@ -131,14 +89,6 @@ class Registry:
                     raise wrong_result(plugin, hook, route, "routes of Starlette")
                 found.append(route)
         return found
-
-    def operations(self) -> Mapping[str, str]:
-        """The operations of plugins' routes, by method and path."""
-        return self._types.operations
-
-    def migrations(self) -> Mapping[str, Sequence[Migration]]:
-        """The migrations of plugins that have tables, by the plugin's name."""
-        return self._types.migrations
 
     def console_pages(self, services: ServicesOf) -> Mapping[str, Sequence[ConsolePage]]:
         """The pages that plugins add to the console, by the plugin's name."""

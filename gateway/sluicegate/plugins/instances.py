@@ -65,7 +65,7 @@ class Instances:
         guard: Callable[[ConfiguredCatalog, Catalog], Catalog] = lambda _, catalog: catalog,
     ) -> None:
         self._links = links
-        self._spellings = spellings_of(registry.storage_types().values())
+        self._spellings = spellings_of(registry.types.storage.values())
         self._storage: Mapping[str, Storage] = {
             entry.name: _build(entry, entry.type.factory, self._storage_context(entry))
             for entry in configured.storage
@@ -94,9 +94,9 @@ class Instances:
             )
             for entry in configured.policies
         }
-        types = {known.name: known for known in (*formats, *registry.format_types().values())}
+        types = {known.name: known for known in (*formats, *registry.types.formats.values())}
         self._formats = LateMapping({name: known.factory for name, known in types.items()})
-        for name in registry.format_types():
+        for name in registry.types.formats:
             self._formats[name]  # a plugin's format that cannot be built refuses the start
         self._open = True
 

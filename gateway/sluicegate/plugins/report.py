@@ -78,13 +78,13 @@ def _ambiguity(name: str, installed: Iterable[InstalledPlugin]) -> str | None:
 
 
 def _provided(registry: Registry) -> Iterator[str]:
-    yield from (f"catalog {name}" for name in registry.catalog_types())
-    for name, storage in registry.storage_types().items():
+    yield from (f"catalog {name}" for name in registry.types.catalogs)
+    for name, storage in registry.types.storage.items():
         yield f"storage {name} ({', '.join(f'{scheme}://' for scheme in storage.schemes)})"
-    yield from (f"format {name}" for name in registry.format_types())
-    yield from (f"authenticator {name}" for name in registry.authenticator_types())
-    yield from (f"policy {name}" for name in registry.policy_types())
-    yield from (f"task executor {name}" for name in registry.task_executor_types())
-    yield from (f"token binding {name}" for name in registry.token_bindings())
-    yield from (f"capability {name}" for name in registry.capabilities())
+    yield from (f"format {name}" for name in registry.types.formats)
+    yield from (f"authenticator {name}" for name in registry.types.authenticators)
+    yield from (f"policy {name}" for name in registry.types.policies)
+    yield from (f"task executor {name}" for name in registry.types.task_executors)
+    yield from (f"token binding {name}" for name in registry.types.token_bindings)
+    yield from (f"capability {name}" for name in registry.types.capabilities)
     yield from registry.behaviours()

@@ -60,21 +60,19 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     environment or to a file.
     """
     loaded = list(registries)
-    catalogs: list[_Type] = [
-        known for registry in loaded for known in registry.catalog_types().values()
-    ]
-    storage: list[_Type] = [known for registry in loaded for known in registry.storage_types().values()]
+    catalogs: list[_Type] = [known for registry in loaded for known in registry.types.catalogs.values()]
+    storage: list[_Type] = [known for registry in loaded for known in registry.types.storage.values()]
     authenticators: list[_Type] = [
-        known for registry in loaded for known in registry.authenticator_types().values()
+        known for registry in loaded for known in registry.types.authenticators.values()
     ]
-    policies: list[_Type] = [known for registry in loaded for known in registry.policy_types().values()]
+    policies: list[_Type] = [known for registry in loaded for known in registry.types.policies.values()]
     executors: list[_Type] = [
-        known for registry in loaded for known in registry.task_executor_types().values()
+        known for registry in loaded for known in registry.types.task_executors.values()
     ]
     settings: list[_Type] = [
         _PluginSettings(name, model)
         for registry in loaded
-        for name, model in registry.settings_models().items()
+        for name, model in registry.types.settings.items()
     ]
     plugged = (*catalogs, *storage, *authenticators, *policies, *executors, *settings)
     models: list[type[BaseModel]] = [
@@ -151,7 +149,7 @@ def _plugin_sections(
     """The sections with the names of plugins: with settings, or empty."""
     found: dict[str, Schema] = {}
     for registry in registries:
-        models = registry.settings_models()
+        models = registry.types.settings
         for plugin in registry.plugins:
             model = models.get(plugin.name)
             own: Schema = {"type": "object", "additionalProperties": False}

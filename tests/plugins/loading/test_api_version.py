@@ -41,7 +41,7 @@ def declaring(version: object) -> str:
 )
 def test_a_plugin_for_this_api_is_loaded(site: Site, code: str) -> None:
     site.install("one", code)
-    assert list(Registry.load(["one"]).catalog_types()) == ["one"]
+    assert list(Registry.load(["one"]).types.catalogs) == ["one"]
 
 
 @pytest.mark.parametrize("version", [f"{MAJOR}.{MINOR + 1}", f"{MAJOR + 1}.0", "9999.9999"])
@@ -72,7 +72,7 @@ def test_a_plugin_runs_on_later_minor_versions_and_on_no_other_major_version(
     site.install("one", declaring("1.2"))
     monkeypatch.setattr(api_version, "API_VERSION", offered)
     if loads:
-        assert list(Registry.load(["one"]).catalog_types()) == ["one"]
+        assert list(Registry.load(["one"]).types.catalogs) == ["one"]
     else:
         assert f"offers {offered}" in refusal()
 

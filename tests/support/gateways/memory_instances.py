@@ -6,6 +6,7 @@ Without a process, a socket or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from sluicegate.api import (
@@ -108,10 +109,7 @@ class _MemoryRegistry(Registry):
 
     def __init__(self, storage: StorageType) -> None:
         super().__init__([])
-        self._storage_type = storage
-
-    def storage_types(self) -> Mapping[str, StorageType]:
-        return {"memory": self._storage_type}
+        self.types = replace(self.types, storage={"memory": storage})
 
 
 def _always(made: T) -> Callable[..., T]:

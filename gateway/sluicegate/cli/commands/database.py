@@ -57,7 +57,7 @@ def migrate(ctx: click.Context, as_json: bool) -> None:
 
 async def _migrated(settings: Settings, registry: Registry) -> None:
     async with open_store(settings) as store:
-        await store.migrate_plugins(registry.migrations())
+        await store.migrate_plugins(registry.types.migrations)
 
 
 @database.command()

@@ -23,6 +23,7 @@ from sluicegate.config.yaml import Location, nearest, validate
 from sluicegate.plugins.checks.realms import realm_problems
 from sluicegate.plugins.checks.schedules import schedule_problems
 from sluicegate.plugins.configured import (
+    Configured,
     ConfiguredAuthenticator,
     ConfiguredCatalog,
     ConfiguredExecutor,
@@ -46,12 +47,12 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
     """
     checker = _Checker(settings)
     configured = ConfiguredInstances(
-        tuple(checker.catalogs(registry.catalog_types())),
-        tuple(checker.storage(registry.storage_types())),
-        tuple(checker.authenticators(registry.authenticator_types())),
-        tuple(checker.policies(registry.policy_types())),
-        tuple(checker.executors(registry.task_executor_types())),
-        dict(checker.plugins(registry.settings_models())),
+        tuple(checker.catalogs(registry.types.catalogs)),
+        tuple(checker.storage(registry.types.storage)),
+        tuple(checker.authenticators(registry.types.authenticators)),
+        tuple(checker.policies(registry.types.policies)),
+        tuple(checker.executors(registry.types.task_executors)),
+        dict(checker.plugins(registry.types.settings)),
         tuple(checker.warnings),
     )
     checker.problems.extend(realm_problems(settings, configured.executors))
@@ -68,7 +69,7 @@ def plugin_settings(settings: Settings, registry: Registry) -> Mapping[str, Plug
         ConfigurationError: One line `file:line:column: message` for each problem.
     """
     checker = _Checker(settings)
-    found = dict(checker.plugins(registry.settings_models()))
+    found = dict(checker.plugins(registry.types.settings))
     if checker.problems:
         raise ConfigurationError("\n".join(checker.problems))
     return found
@@ -110,25 +111,22 @@ class _Checker:
     ) -> Iterator[ConfiguredAuthenticator]:
         place: Location = ("authentication", "authenticators")
         sections = self._settings.authentication.authenticators
-        for _, name, known, config in self._numbered(sections, types, "authenticator", place):
-            yield ConfiguredAuthenticator(name, known, config)
+        return (entry for _, entry in self._numbered(sections, types, "authenticator", place))
 
     def policies(self, types: Mapping[str, PolicyType]) -> Iterator[ConfiguredPolicy]:
         sections = self._settings.policies
-        for _, name, known, config in self._numbered(sections, types, "policy", ("policies",)):
-            yield ConfiguredPolicy(name, known, config)
+        return (entry for _, entry in self._numbered(sections, types, "policy", ("policies",)))
 
     def executors(self, types: Mapping[str, TaskExecutorType]) -> Iterator[ConfiguredExecutor]:
         owners: dict[str, str] = {}
         place: Location = ("delegation", "executors")
         sections = self._settings.delegation.executors
-        numbered = self._numbered(sections, types, "task executor", place)
-        for location, name, known, config in numbered:
-            for operation in known.operations:
-                if owners.setdefault(operation, name) != name:
+        for location, entry in self._numbered(sections, types, "task executor", place):
+            for operation in entry.type.operations:
+                if owners.setdefault(operation, entry.name) != entry.name:
                     problem = f"operation '{operation}' is run by '{owners[operation]}' already"
                     self._note((*location, "type"), problem)
-            yield ConfiguredExecutor(name, known, config)
+            yield entry
 
     def plugins(self, models: Mapping[str, type[PluginConfig]]) -> Iterator[tuple[str, PluginConfig]]:
         listed: dict[str, PluginSection] = {}
@@ -153,8 +151,8 @@ class _Checker:
         types: Mapping[str, NumberedType],
         kind: str,
         place: Location,
-    ) -> Iterator[tuple[Location, str, NumberedType, PluginConfig]]:
-        """The valid sections of a list, each with its location and its name, such as `own-1`."""
+    ) -> Iterator[tuple[Location, Configured[NumberedType, PluginConfig]]]:
+        """The valid sections of a list, each with its location; they have names such as `own-1`."""
         numbers: Counter[str] = Counter()
         for index, section in enumerate(sections):
             location: Location = (*place, index)
@@ -162,7 +160,7 @@ class _Checker:
             config = known and self._config(section, known.config, location)
             if known and config:
                 numbers[known.name] += 1
-                yield location, f"{known.name}-{numbers[known.name]}", known, config
+                yield location, Configured(f"{known.name}-{numbers[known.name]}", known, config)
 
     def _type(
         self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location
