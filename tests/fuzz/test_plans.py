@@ -18,7 +18,7 @@ from support.fuzz.iceberg_places import IcebergPlace, decoded_token, file_part
 from support.fuzz.plan_bodies import PlanBodies
 from support.gateways.in_process import Answer
 
-from sluicegate.protocols.iceberg_rest.planning import planner
+from sluicegate.protocols.iceberg_rest.planning import plan_scan
 
 _ODD: tuple[Any, ...] = (
     *(None, True, 0, 1.5, [], {}, [[]], {"type": "and"}, {"type": "not", "child": {}}, "id"),
@@ -34,7 +34,7 @@ _CODINGS = ("identity", "gzip", "deflate", "br, gzip", "x")
 def small_pages() -> Iterator[None]:
     """Answers in parts of two files, so that small tables have plan tasks, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner, "page_size", lambda residual: 2)
+        patch.setattr(plan_scan, "page_size", lambda residual: 2)
         yield
 
 

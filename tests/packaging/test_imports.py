@@ -102,7 +102,7 @@ def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
     warm = (
         "sluicegate.server.serve",
         "sluicegate.protocols.delta_sharing.rehearsal.queries",
-        "sluicegate.protocols.iceberg_rest.by_file.pipeline",
+        "sluicegate.protocols.iceberg_rest.by_file.service",
     )
     rare = {
         "fastavro",

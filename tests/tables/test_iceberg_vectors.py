@@ -17,10 +17,9 @@ from support.tables.golden import require_golden_tables
 from support.tables.reader_tables.tables import ReaderTables
 from support.tables.snapshots import latest
 
-from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
-from sluicegate.protocols.iceberg_rest.deletion_vectors.planned import PuffinVectors, StoredVectors
-from sluicegate.protocols.iceberg_rest.deletion_vectors.sources import VectorSources
-from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
+from sluicegate.protocols.iceberg_rest.deletion_vectors.delete_files import PuffinVectors, StoredVectors
+from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles, VectorSources
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.iceberg.shape import IcebergShape, Struct
 

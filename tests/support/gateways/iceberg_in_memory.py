@@ -16,9 +16,8 @@ from support.gateways.memory_instances import LAKE
 from sluicegate.api import CatalogTable, Policy, Principal, Schema, Share, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
-from sluicegate.protocols.iceberg_rest.loading import LoadRequest, TableLoader
+from sluicegate.protocols.iceberg_rest.load_table import LoadRequest, TableLoader, VendedTableLoader
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
-from sluicegate.protocols.iceberg_rest.ways import TableWays
 from sluicegate.tables.delta import DeltaFormat
 
 METADATA: Mapping[str, Any] = {
@@ -149,9 +148,11 @@ class IcebergInMemory:
         )
         self.offers = IcebergOffers(self.made.instances)
         self.metadata = MetadataFiles(self.made.resolver, self.made.instances)
-        self.loader = TableLoader(self.made.resolver, self.offers, self.metadata, self.made.vending)
+        self.vended = VendedTableLoader(
+            self.made.resolver, self.offers, self.metadata, self.made.vending
+        )
         self.files = StandInFiles()
-        self.ways = TableWays(self.made.resolver, self.offers, self.loader, self.files.get)
+        self.loader = TableLoader(self.made.resolver, self.offers, self.vended, self.files.get)
 
     async def put(self, name: str, content: Any = METADATA, file: str = "v1.json") -> None:
         """Write a metadata file: bytes, or a value as JSON."""

@@ -23,12 +23,11 @@ from sluicegate.api import Storage
 from sluicegate.api.errors import SluicegateError
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.iceberg_rest.file_access.client_config import signing_config
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
+from sluicegate.protocols.iceberg_rest.file_access.sign import RequestSigner
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
-from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
-from sluicegate.protocols.iceberg_rest.file_access.store_route import store_route
+from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import signing_config, store_route
 
 SIGN = "v1/shares/sales/namespaces/eu/tables/orders/sign"
 _LIFETIME = 3600

@@ -12,9 +12,9 @@ from sluicegate.access.explain.steps import Step
 from sluicegate.api import PolicyAction, Principal, SharedTable
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.explain.found import Finder
+from sluicegate.protocols.explain.attempts import ReadAttempts
+from sluicegate.protocols.explain.finder import Finder
 from sluicegate.protocols.explain.limits import policy_step
-from sluicegate.protocols.explain.ways import Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class AccessSteps:
     """Decides on steps as requests do.
 
     Attributes:
-        authentication: Ways to authenticate other than the gateway's credentials.
+        authentication: ways to authenticate other than the gateway's credentials.
         lookups: Finds recipients.
         finder: Finds tables and assets.
         resolver: Calls policies.
-        ways: Tries the ways to read.
+        attempts: Tries the ways to read.
         now: Epoch milliseconds.
     """
 
@@ -34,7 +34,7 @@ class AccessSteps:
     lookups: Lookups
     finder: Finder
     resolver: Resolver
-    ways: Ways
+    attempts: ReadAttempts
     now: Callable[[], int] = epoch_ms
 
     def sender(self, known: KnownRecipient, address: str | None) -> Sender:

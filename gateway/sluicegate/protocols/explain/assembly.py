@@ -12,12 +12,12 @@ from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescript
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.attempts import ReadAttempts
 from sluicegate.protocols.explain.explainer import Explainer
-from sluicegate.protocols.explain.found import Finder
+from sluicegate.protocols.explain.finder import Finder
 from sluicegate.protocols.explain.listings import Listings
-from sluicegate.protocols.explain.ways import Ways
 from sluicegate.protocols.explain.who_can import WhoCan
-from sluicegate.protocols.iceberg_rest.assembly import Loading
+from sluicegate.protocols.iceberg_rest.assembly import Loaders
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.parts import GatewayParts
 
@@ -33,20 +33,20 @@ def explanations(
 ) -> tuple[Explainer, WhoCan]:
     """The services of `sluicegate access`. Nothing is issued."""
     resolver, instances, vending = parts.resolver, parts.instances, parts.vending
-    loading = Loading.of(parts, files)
+    loaders = Loaders.of(parts, files)
     assets = AssetResolver(parts.grants, resolver, instances)
     descriptions = AssetDescriptions(assets, SkillFiles(instances, vending))
-    ways = Ways(
+    attempts = ReadAttempts(
         resolver=resolver,
         pipeline=pipeline,
         credentials=table_credentials(parts, pipeline),
-        ways=loading.ways,
-        loader=loading.loader,
+        loader=loaders.loader,
+        vended=loaders.vended,
         bindings=parts.token_bindings,
         assets=assets,
         asset_credentials=AssetCredentials(assets, descriptions, vending),
     )
-    listings = Listings(resolver, assets, descriptions, ways)
+    listings = Listings(resolver, assets, descriptions, attempts)
     finder = Finder(lookups, resolver, assets, instances)
-    steps = AccessSteps(parts.settings.authentication, lookups, finder, resolver, ways)
+    steps = AccessSteps(parts.settings.authentication, lookups, finder, resolver, attempts)
     return Explainer(steps, listings), WhoCan(steps)

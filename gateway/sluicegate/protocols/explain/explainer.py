@@ -9,7 +9,7 @@ from sluicegate.access.explain.lookups import KnownRecipient
 from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
 from sluicegate.protocols.explain.access_steps import AccessSteps
-from sluicegate.protocols.explain.found import Found
+from sluicegate.protocols.explain.finder import Found
 from sluicegate.protocols.explain.limits import limit_steps
 from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.models import (
@@ -103,7 +103,7 @@ class Explainer:
     async def _tried(self, case: _Case) -> tuple[Way, ...]:
         error = case.sender.error
         if error is None:
-            return await self._steps.ways.attempt(case.sender.principal, case.path, case.found.kind)
+            return await self._steps.attempts.attempt(case.sender.principal, case.path, case.found.kind)
         names: Sequence[WayName] = WAYS_OF["read"] if case.found.kind == "table" else ("dir",)
         return tuple(Way(each, error.status, error.code, error.for_operators) for each in names)
 

@@ -9,9 +9,9 @@ from sluicegate.database.names import name_key
 from sluicegate.protocols.common.resolver import Resolver, Shared
 from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescriptions
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
-from sluicegate.protocols.explain.found import Found
+from sluicegate.protocols.explain.attempts import ReadAttempts
+from sluicegate.protocols.explain.finder import Found
 from sluicegate.protocols.explain.models import AssetPath
-from sluicegate.protocols.explain.ways import Ways
 
 
 class Listings:
@@ -21,7 +21,7 @@ class Listings:
         resolver: Lists tables, and calls policies.
         assets: Lists other assets.
         descriptions: Describes other assets, because listings omit those that can't be described.
-        ways: Tries to load tables as Iceberg clients do.
+        attempts: Tries to load tables as Iceberg clients do.
     """
 
     def __init__(
@@ -29,12 +29,12 @@ class Listings:
         resolver: Resolver,
         assets: AssetResolver,
         descriptions: AssetDescriptions,
-        ways: Ways,
+        attempts: ReadAttempts,
     ) -> None:
         self._resolver = resolver
         self._assets = assets
         self._descriptions = descriptions
-        self._ways = ways
+        self._attempts = attempts
 
     async def of_sharing(self, principal: Principal, found: Found, shared: SharedTable) -> bool:
         """Whether the listings of Delta Sharing show a granted table or asset."""
@@ -60,7 +60,7 @@ class Listings:
         try:
             schema = await self._resolver.schema_of(found.share, shared.schema)
             tables = _named(shared, await self._resolver.tables(schema))
-            return bool(tables) and await self._ways.lists_in_iceberg(principal, path)
+            return bool(tables) and await self._attempts.lists_in_iceberg(principal, path)
         except SluicegateError:
             return False
 

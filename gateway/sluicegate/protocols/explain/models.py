@@ -9,7 +9,7 @@ from sluicegate.access.explain.steps import Step
 from sluicegate.api import AssetKind
 
 WayName = Literal["url", "dir", "iceberg", "iceberg-dir", "hadoop"]
-"""Ways to read: presigned URLs and temporary credentials of Delta Sharing, Iceberg file by file and by
+"""ways to read: presigned URLs and temporary credentials of Delta Sharing, Iceberg file by file and by
 temporary credentials, and Hadoop delegation tokens."""
 
 Action = Literal["read", "vend", "url", "dir", "iceberg"]

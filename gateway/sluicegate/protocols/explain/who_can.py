@@ -11,7 +11,7 @@ from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.explain.access_steps import AccessSteps
-from sluicegate.protocols.explain.found import Found
+from sluicegate.protocols.explain.finder import Found
 from sluicegate.protocols.explain.limits import filter_step
 from sluicegate.protocols.explain.models import AssetPath, NamedKind, Reader, Readers, Way
 from sluicegate.vending.hadoop.bindings import RECIPIENT_PROPERTY
@@ -68,7 +68,9 @@ class WhoCan:
             if not offline and found.shared is not None and refusal(each.steps) is None:
                 key = _class_of(each)
                 if key not in tried:
-                    tried[key] = await self._steps.ways.attempt(each.sender.principal, path, found.kind)
+                    tried[key] = await self._steps.attempts.attempt(
+                        each.sender.principal, path, found.kind
+                    )
                 ways = tried[key]
             readers.append(_reader(each, found, ways))
         name = str(path) if found.shared is None else found.shared.full_name

@@ -12,14 +12,13 @@ from sluicegate._util.lazy import Lazy
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE
-from sluicegate.protocols.iceberg_rest.file_access.store_route import store_route
+from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import store_route
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints, FileService
-from sluicegate.protocols.iceberg_rest.listed import ListedTables
-from sluicegate.protocols.iceberg_rest.loading import TableLoader
+from sluicegate.protocols.iceberg_rest.list_tables import TableListing
+from sluicegate.protocols.iceberg_rest.load_table import TableLoader, VendedTableLoader
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
-from sluicegate.protocols.iceberg_rest.requested import Requested
+from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
-from sluicegate.protocols.iceberg_rest.ways import TableWays
 from sluicegate.protocols.parts import GatewayParts
 
 
@@ -27,7 +26,7 @@ def lazy_files(parts: GatewayParts) -> Lazy[FileService]:
     """What serves tables file by file, loaded by the warm-up, or by the first request before that."""
 
     def steps() -> FileService:
-        from sluicegate.protocols.iceberg_rest.by_file.pipeline import file_by_file  # loads Arrow
+        from sluicegate.protocols.iceberg_rest.by_file.service import file_by_file  # loads Arrow
 
         return file_by_file(parts)
 
@@ -35,36 +34,36 @@ def lazy_files(parts: GatewayParts) -> Lazy[FileService]:
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
-    """The steps that decide how a table is loaded."""
+class Loaders:
+    """What loads tables."""
 
     offers: IcebergOffers
+    vended: VendedTableLoader
     loader: TableLoader
-    ways: TableWays
 
     @classmethod
-    def of(cls, parts: GatewayParts, files: Lazy[FileService]) -> Loading:
+    def of(cls, parts: GatewayParts, files: Lazy[FileService]) -> Loaders:
         """Assemble the steps."""
         offers = IcebergOffers(parts.instances)
         metadata = MetadataFiles(parts.resolver, parts.instances)
-        loader = TableLoader(parts.resolver, offers, metadata, parts.vending)
-        return cls(offers, loader, TableWays(parts.resolver, offers, loader, files.get))
+        vended = VendedTableLoader(parts.resolver, offers, metadata, parts.vending)
+        return cls(offers, vended, TableLoader(parts.resolver, offers, vended, files.get))
 
 
 def iceberg_routes(parts: GatewayParts, files: Lazy[FileService]) -> list[Route]:
     """The routes of the protocol. They must come before the routes of file links."""
     max_body = parts.settings.limits.request_body.sharing
-    loading, requested = Loading.of(parts, files), Requested(parts.resolver)
-    ways = loading.ways
+    loaders, requested = Loaders.of(parts, files), PathResolver(parts.resolver)
+    loader = loaders.loader
     endpoints = IcebergEndpoints(
         authentication=parts.authentication,
         grants=parts.grants,
         resolver=parts.resolver,
-        listed=ListedTables(parts.resolver, loading.offers, ways.check_files, parts.background),
+        listed=TableListing(parts.resolver, loaders.offers, loader.check_files, parts.background),
         requested=requested,
-        ways=ways,
-        loader=loading.loader,
-        files=FileEndpoints(requested, ways, files.get, max_body),
+        loader=loader,
+        vended=loaders.vended,
+        files=FileEndpoints(requested, loader, files.get, max_body),
         tokens=parts.page_tokens("iceberg page tokens"),
         max_body=max_body,
     )

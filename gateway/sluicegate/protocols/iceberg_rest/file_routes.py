@@ -18,10 +18,9 @@ from sluicegate.http.responses import JSON, NOT_STORED, GeneratedResponse
 from sluicegate.protocols.common.endpoint import Handler
 from sluicegate.protocols.common.iceberg_eligibility import check_urls
 from sluicegate.protocols.common.parameters import json_object
-from sluicegate.protocols.iceberg_rest import paths as addresses
-from sluicegate.protocols.iceberg_rest.loading import LoadRequest
-from sluicegate.protocols.iceberg_rest.requested import Requested
-from sluicegate.protocols.iceberg_rest.ways import FileLoads, TableWays
+from sluicegate.protocols.iceberg_rest import addresses
+from sluicegate.protocols.iceberg_rest.load_table import FileLoads, LoadRequest, TableLoader
+from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 
 LARGEST_SIGN_REQUEST = 64 << 10
 """Bytes. A URI has at most 16 KiB, and headers are not larger than a store accepts."""
@@ -66,20 +65,20 @@ class FileEndpoints:
 
     Args:
         requested: Finds tables.
-        ways: Decides whether a table is read file by file.
+        loader: Decides whether a table is read file by file.
         files: Plans and signs. Creating it loads Arrow.
         max_body: Largest body, in bytes.
     """
 
     def __init__(
         self,
-        requested: Requested,
-        ways: TableWays,
+        requested: PathResolver,
+        loader: TableLoader,
         files: Callable[[], Awaitable[FilePlans]],
         max_body: int,
     ) -> None:
         self._requested = requested
-        self._ways = ways
+        self._loader = loader
         self._files = files
         self._max_body = max_body
         self.served: Sequence[tuple[Sequence[str], str, Handler]] = (
@@ -123,7 +122,7 @@ class FileEndpoints:
         """The table, if this client reads it file by file."""
         wanted = LoadRequest.parse(request.headers, {})
         found = await self._requested.for_load(request, principal, wanted.with_credentials)
-        await self._ways.check_planned(found.table, wanted)
+        await self._loader.check_planned(found.table, wanted)
         return found.table
 
 

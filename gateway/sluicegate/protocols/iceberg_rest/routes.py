@@ -34,7 +34,7 @@ from sluicegate.protocols.common.pagination import Page, PageRequest, page
 from sluicegate.protocols.common.parameters import integer, json_object, text
 from sluicegate.protocols.common.resolver import Resolver, credentials_denied
 from sluicegate.protocols.file_links.conditions import Outcome, Validators
-from sluicegate.protocols.iceberg_rest import paths as addresses
+from sluicegate.protocols.iceberg_rest import addresses
 from sluicegate.protocols.iceberg_rest.errors import (
     NoSuchNamespace,
     NoSuchTable,
@@ -43,16 +43,16 @@ from sluicegate.protocols.iceberg_rest.errors import (
     refuse,
 )
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
-from sluicegate.protocols.iceberg_rest.listed import ListedTables
-from sluicegate.protocols.iceberg_rest.loading import (
+from sluicegate.protocols.iceberg_rest.list_tables import TableListing
+from sluicegate.protocols.iceberg_rest.load_table import (
     DELEGATION_HEADER,
     SIGNING,
     VENDED,
     LoadRequest,
     TableLoader,
+    VendedTableLoader,
 )
-from sluicegate.protocols.iceberg_rest.requested import Requested
-from sluicegate.protocols.iceberg_rest.ways import TableWays
+from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 Noun = TypeVar("Noun", Schema, SharedTable)
@@ -74,10 +74,10 @@ class IcebergEndpoints:
         authentication: Authentication,
         grants: Grants,
         resolver: Resolver,
-        listed: ListedTables,
-        requested: Requested,
-        ways: TableWays,
+        listed: TableListing,
+        requested: PathResolver,
         loader: TableLoader,
+        vended: VendedTableLoader,
         files: FileEndpoints,
         tokens: TokenSigner,
         max_body: int,
@@ -87,8 +87,8 @@ class IcebergEndpoints:
         self._resolver = resolver
         self._listed = listed
         self._requested = requested
-        self._ways = ways
         self._loader = loader
+        self._vended = vended
         self._tokens = tokens
         self._max_body = max_body
         self._served: Sequence[tuple[Sequence[str], str, Handler]] = (
@@ -174,12 +174,12 @@ class IcebergEndpoints:
 
     async def _load_table(self, request: Request, principal: Principal) -> Response:
         if request.method == "HEAD":
-            await self._ways.check(principal, await self._requested.table(request, principal))
+            await self._loader.check(principal, await self._requested.table(request, principal))
             return Response(status_code=204)
         wanted = LoadRequest.parse(request.headers, request.query_params)
         found = await self._requested.for_load(request, principal, wanted.with_credentials)
         try:
-            body = orjson.dumps(await self._ways.load(principal, found.table, wanted))
+            body = orjson.dumps(await self._loader.load(principal, found.table, wanted))
         except NoSuchTable as error:
             if found.denied:
                 raise credentials_denied(found.table) from error
@@ -193,7 +193,7 @@ class IcebergEndpoints:
 
     async def _credentials(self, request: Request, principal: Principal) -> Response:
         table = await self._requested.table(request, principal, "vend")
-        answer = await self._loader.credentials(principal, table)
+        answer = await self._vended.credentials(principal, table)
         return json_response(answer, headers=NOT_STORED)
 
     async def _report(self, request: Request, principal: Principal) -> Response:

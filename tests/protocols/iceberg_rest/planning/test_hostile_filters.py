@@ -15,7 +15,7 @@ from support.tables.iceberg_views import body, iceberg_view
 from sluicegate.api import InvalidRequest
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Op
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.signing.opaque_tokens import TokenSigner

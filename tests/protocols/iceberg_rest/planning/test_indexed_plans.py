@@ -34,14 +34,14 @@ from support.tables.snapshots import latest
 
 from sluicegate.api import SluicegateError
 from sluicegate.protocols.common.shared_scope import visible
-from sluicegate.protocols.iceberg_rest.deletion_vectors.planned import PuffinVectors, StoredVectors
-from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
+from sluicegate.protocols.iceberg_rest.deletion_vectors.delete_files import PuffinVectors, StoredVectors
+from sluicegate.protocols.iceberg_rest.planning import plan_scan as planner_module
 from sluicegate.protocols.iceberg_rest.planning.candidates import without_others
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlobs
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
-from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.delta.log import DeltaState

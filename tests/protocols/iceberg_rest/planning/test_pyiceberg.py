@@ -26,7 +26,7 @@ from support.tables.memory_tables import file, snapshot
 
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens

@@ -21,7 +21,7 @@ from support.tables.predicate_tables import Table, tables, trees
 from support.tables.predicate_trees import Named, Row, Semantics, Tree, json_hint
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.signing.opaque_tokens import TokenSigner

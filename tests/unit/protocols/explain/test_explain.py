@@ -35,12 +35,11 @@ from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
 from sluicegate.protocols.explain.access_steps import AccessSteps
 from sluicegate.protocols.explain.assembly import explanations
+from sluicegate.protocols.explain.attempts import ReadAttempts
 from sluicegate.protocols.explain.explainer import Explainer
-from sluicegate.protocols.explain.found import Finder
+from sluicegate.protocols.explain.finder import Finder, list_items, list_schemas
 from sluicegate.protocols.explain.limits import limit_steps
 from sluicegate.protocols.explain.models import WAYS_OF, AssetPath, Explanation
-from sluicegate.protocols.explain.sources import list_items, list_schemas
-from sluicegate.protocols.explain.ways import Ways
 from sluicegate.protocols.explain.who_can import WhoCan
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate_testing.fakes import MemoryCatalog
@@ -286,7 +285,7 @@ async def test_a_table_of_a_source_is_found_with_its_pattern() -> None:
     assert step(left_out, "table").reason == "exclude 'tmp_*' leaves out 'tmp_1'"
     assert (left_out.allowed, way(left_out, "url")[0]) == (False, 404)
     assert isinstance(world.explainer._steps.finder, Finder)
-    assert isinstance(world.explainer._steps.ways, Ways)
+    assert isinstance(world.explainer._steps.attempts, ReadAttempts)
 
 
 def test_the_network_is_undecided_without_an_address() -> None:

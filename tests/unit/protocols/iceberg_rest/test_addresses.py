@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sluicegate.api import SharedTable
-from sluicegate.protocols.iceberg_rest.paths import credentials_of, prefix_of
+from sluicegate.protocols.iceberg_rest.addresses import credentials_of, prefix_of
 
 TABLE = SharedTable("1", "sales", "2", "eu", "orders", "lake", "t")
 

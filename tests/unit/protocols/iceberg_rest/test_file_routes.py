@@ -13,7 +13,7 @@ from sluicegate.protocols.common.endpoint import Endpoint
 from sluicegate.protocols.iceberg_rest import file_routes
 from sluicegate.protocols.iceberg_rest.errors import refuse
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
-from sluicegate.protocols.iceberg_rest.requested import Requested
+from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 
 KNOWN = {"authorization": "Bearer acme"}
 SIGNING = KNOWN | {"x-iceberg-access-delegation": "remote-signing"}
@@ -31,8 +31,8 @@ class Files:
 
     def __init__(self) -> None:
         self.iceberg = IcebergInMemory()
-        requested = Requested(self.iceberg.made.resolver)
-        made = FileEndpoints(requested, self.iceberg.ways, self.iceberg.files.get, LARGEST_BODY)
+        requested = PathResolver(self.iceberg.made.resolver)
+        made = FileEndpoints(requested, self.iceberg.loader, self.iceberg.files.get, LARGEST_BODY)
         routes = []
         for methods, path, handler in made.served:
             served = Endpoint(handler, by_name(), refuse)

@@ -15,8 +15,8 @@ from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Unavailable
 from sluicegate.http.compression.middleware import Compression
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
-from sluicegate.protocols.iceberg_rest.listed import ListedTables
-from sluicegate.protocols.iceberg_rest.requested import Requested
+from sluicegate.protocols.iceberg_rest.list_tables import TableListing
+from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -34,17 +34,17 @@ class Catalog:
 
     def __init__(self, iceberg: IcebergInMemory) -> None:
         self.iceberg = iceberg
-        resolver, ways = iceberg.made.resolver, iceberg.ways
-        requested = Requested(resolver)
+        resolver, loader = iceberg.made.resolver, iceberg.loader
+        requested = PathResolver(resolver)
         endpoints = IcebergEndpoints(
             authentication=by_name(),
             grants=iceberg.grants,
             resolver=resolver,
-            listed=ListedTables(resolver, iceberg.offers, ways.check_files, BackgroundJobs()),
+            listed=TableListing(resolver, iceberg.offers, loader.check_files, BackgroundJobs()),
             requested=requested,
-            ways=ways,
-            loader=iceberg.loader,
-            files=FileEndpoints(requested, ways, iceberg.files.get, LARGEST_BODY),
+            loader=loader,
+            vended=iceberg.vended,
+            files=FileEndpoints(requested, loader, iceberg.files.get, LARGEST_BODY),
             tokens=TokenSigner(KeyRing((b"a key",)), lifetime=60),
             max_body=LARGEST_BODY,
         )

@@ -9,7 +9,7 @@ import pytest
 from support.clients.described import fits, operations, paths_below
 
 from sluicegate.api import errors
-from sluicegate.protocols.iceberg_rest import paths as addresses
+from sluicegate.protocols.iceberg_rest import addresses
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, refuse
 
 CREDENTIAL = {"prefix": "s3://lake/t", "config": {"s3.access-key-id": "a"}}

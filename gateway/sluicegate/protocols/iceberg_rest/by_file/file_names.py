@@ -22,7 +22,7 @@ from sluicegate.api.errors import ObjectMissing, StorageError, TableUnreadable
 from sluicegate.api.models import join_location
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.iceberg_rest.table_files import TableFiles, is_beyond_the_end
+from sluicegate.protocols.iceberg_rest.file_access.table_files import TableFiles, is_beyond_the_end
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.iceberg.file_names import Names, names_without_ids

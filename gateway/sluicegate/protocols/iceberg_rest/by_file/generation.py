@@ -1,19 +1,70 @@
-"""Generates the files of a view that no store contains, by their names."""
+"""Generates the metadata and the other files of a view that no store contains, by their names."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import anyio.to_thread
 
 from sluicegate.api import NotFound
-from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
+from sluicegate.protocols.iceberg_rest import addresses
+from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames
+from sluicegate.protocols.iceberg_rest.by_file.snapshots import (
+    ListedVersions,
+    SnapshotList,
+    references,
+)
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
-from sluicegate.protocols.iceberg_rest.file_access.generated_names import (
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
     MANIFEST_LIST,
     METADATA,
     numbered,
 )
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
+from sluicegate.tables.iceberg.file_names import Names
+from sluicegate.tables.iceberg.metadata import table_metadata
+
+
+class MetadataFile:
+    """Makes the metadata of views.
+
+    Args:
+        versions: Lists snapshots.
+        names: Finds names in data files.
+    """
+
+    def __init__(self, versions: ListedVersions, names: FileNames) -> None:
+        self._versions = versions
+        self._names = names
+
+    async def content(self, view: TableView, *, latest_only: bool = False) -> bytes:
+        """The metadata of a view's table, as JSON.
+
+        Args:
+            view: The table.
+            latest_only: List only the snapshot of the view, even if the history is shared.
+
+        Raises:
+            TableUnreadable: The table's metadata is damaged.
+            Unavailable: The store or the database does not respond.
+        """
+        listing = self._versions.latest(view) if latest_only else await self._versions.all(view)
+        names = await self._names.of(view)
+        return await anyio.to_thread.run_sync(_described, view, listing, names)
+
+
+def _described(view: TableView, listing: SnapshotList, names: Sequence[Names]) -> bytes:
+    shared = view.table.shared
+    return table_metadata(
+        identity=f"{shared.id} {view.snapshot.metadata.id}",
+        location=addresses.location_of(shared),
+        specs=listing.specs,
+        snapshots=listing.snapshots,
+        file_names=names,
+        refs=references(view, {each.id for each in listing.snapshots}),
+    )
+
 
 _Make = Callable[[IcebergView, int], Awaitable[bytes]]
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from sluicegate.api import InvalidRequest, ObjectRequest, PermissionDenied
-from sluicegate.protocols.iceberg_rest.file_access.object_keys import BUCKET
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import BUCKET
 
 ENDPOINT_PATH = "/iceberg-files"
 """The path of the gateway that clients take for an object store. They never read from it."""

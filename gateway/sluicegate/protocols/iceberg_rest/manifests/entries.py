@@ -13,10 +13,17 @@ import pyarrow.compute as pc
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_digits
-from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartition, OwnPartitions
-from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
-from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
-from sluicegate.protocols.iceberg_rest.planning.vectors import PUFFIN, VectorBlob
+from sluicegate.protocols.iceberg_rest.planning.partitions import (
+    OwnPartition,
+    OwnPartitions,
+    PartitionReader,
+)
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import (
+    PUFFIN,
+    UNKNOWN_RECORDS,
+    VectorBlob,
+    number_of_records,
+)
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
 from sluicegate.tables.iceberg.position_deletes import FILE_PATH_ID
 from sluicegate.tables.iceberg.shape import PartitionField

@@ -6,24 +6,74 @@ Files are generated again for each process, so their bytes depend on nothing but
 from __future__ import annotations
 
 import io
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import anyio.to_thread
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.api import NotFound
-from sluicegate.protocols.iceberg_rest.file_access.generated_names import manifest_name
+from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import check_sizes
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import manifest_name
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (
     AvroSchema,
     manifest_list_schema,
     manifest_schema,
 )
-from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, Entry, sequence_number
-from sluicegate.protocols.iceberg_rest.manifests.parts import Part, parts_of
-from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
-from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
-from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.protocols.iceberg_rest.manifests.entries import (
+    Entries,
+    Entry,
+    rows_by_path,
+    sequence_number,
+)
+from sluicegate.protocols.iceberg_rest.planning.partitions import OwnPartitions
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlobs
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
+from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView, snapshot_id
 from sluicegate.tables.iceberg.metadata import schema_json
+from sluicegate.tables.partitions import partition_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The data files of a manifest.
+
+    Attributes:
+        spec: The id of their spec.
+        files: Rows of `rows_by_path`.
+    """
+
+    spec: int
+    files: pa.Table
+
+
+def parts_of(view: IcebergView, most: int) -> list[Part]:
+    """The parts of a view, in an order that depends on nothing else. Blocks.
+
+    Args:
+        view: The view.
+        most: The most files of a part.
+    """
+    rows, own = rows_by_path(view.files), view.shape.own
+    if own is None:
+        return _cut(spec_without((), view.shape), rows, most)
+    partitions = OwnPartitions(own)
+    specs = [partitions.of(text).spec.id for text in texts(rows.column("partition_values"))]
+    # The sort is stable, and takes no more time if each file has its own spec.
+    ordered, start, parts = rows.take(pc.array_sort_indices(pa.array(specs, pa.int64()))), 0, []
+    for spec, number in sorted(Counter(specs).items()):
+        parts += _cut(spec, ordered.slice(start, number), most)
+        start += number
+    return parts
+
+
+def _cut(spec: int, rows: pa.Table, most: int) -> list[Part]:
+    return [Part(spec, rows.slice(start, most)) for start in range(0, len(rows), most)]
+
 
 MANIFEST_FILES = 5_000
 """The most data files of a manifest, whose entries are in memory at once."""
@@ -144,3 +194,17 @@ def _avro(schema: AvroSchema, rows: list[dict[str, Any]], headers: dict[str, str
     buffer = io.BytesIO()
     fastavro.writer(buffer, schema, rows, codec="deflate", metadata=headers, sync_marker=_SYNC_MARKER)
     return buffer.getvalue()
+
+
+def check_manifests(view: TableView) -> None:
+    """Check the partition values, and the sizes of deletion vectors. Blocks.
+
+    Views whose files are in an index are not checked: their clients get the error from a manifest.
+
+    Raises:
+        TableUnreadable: The descriptor of a deletion vector is malformed.
+        UnsupportedOperation: Manifests cannot express a part of the table.
+    """
+    if isinstance(view, IcebergView):
+        Entries(view).check_partitions(partition_texts(view.files))
+        check_sizes(view.files)

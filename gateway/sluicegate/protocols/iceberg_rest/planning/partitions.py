@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import math
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
 
 import orjson
 
@@ -12,9 +17,128 @@ from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Json
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import Kind, kind_of
-from sluicegate.protocols.iceberg_rest.planning.own_partitions import OwnPartitions
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
-from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
+from sluicegate.tables.declaration import SPEC
+from sluicegate.tables.iceberg.identity import IDENTITY
+from sluicegate.tables.iceberg.shape import IcebergShape, OwnMetadata, PartitionField, Spec, SpecField
+
+_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+_INT, _LONG = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
+_LONGS = ("long", "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns")
+_RANGES: Final = {"int": _INT, "date": _INT, **dict.fromkeys(_LONGS, _LONG)}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPartition:
+    """The partition of a file.
+
+    Attributes:
+        spec: Its spec.
+        values: The value of each field: numbers of days and microseconds for dates and times.
+    """
+
+    spec: Spec
+    values: tuple[Any, ...]
+
+    def json(self) -> list[Any]:
+        """The values as JSON single values.
+
+        Raises:
+            ValueError: JSON has no such value.
+        """
+        fields = zip(self.spec.fields, self.values, strict=True)
+        return [None if value is None else _single_value(field.type, value) for field, value in fields]
+
+
+class OwnPartitions:
+    """Reads the partitions of a table.
+
+    Args:
+        own: The table's metadata.
+    """
+
+    def __init__(self, own: OwnMetadata) -> None:
+        self._specs: Mapping[str, Spec] = {str(spec.id): spec for spec in own.specs}
+        self.none: Final = OwnPartition(self._specs[str(own.unpartitioned)], ())
+        self._read: dict[str, OwnPartition] = {}
+
+    def of(self, text: str) -> OwnPartition:
+        """The partition with a text."""
+        found = self._read.get(text)
+        if found is None:
+            found = self._read[text] = self._parsed(text)
+        return found
+
+    def _parsed(self, text: str) -> OwnPartition:
+        values = orjson.loads(text)
+        spec = self._specs.get(values.get(SPEC))
+        if spec is None:
+            return self.none
+        try:
+            return OwnPartition(spec, tuple(_value(field, values) for field in spec.fields))
+        except (KeyError, ValueError, OverflowError):
+            return self.none
+
+
+def _value(field: SpecField, values: Mapping[str, str | None]) -> Any:
+    identity = field.transform == IDENTITY
+    text = values[f"={field.source_id}" if identity else str(field.id)]
+    return None if text is None else typed_value(field.type, text)
+
+
+def typed_value(type_: str, text: str) -> Any:
+    """The value that a text means.
+
+    Raises:
+        ValueError: The type does not have it.
+    """
+    if (numbers := _RANGES.get(type_)) is not None:
+        number = int(text)
+        if number not in numbers:
+            raise ValueError("out of range")
+        return number
+    if decimal := _DECIMAL.fullmatch(type_):
+        return _decimal(bytes.fromhex(text), int(decimal[1]), int(decimal[2]))
+    if type_.startswith("fixed"):
+        return _of_size(bytes.fromhex(text), int(type_[len("fixed[") : -1]))
+    return _PARSERS[type_](text)
+
+
+def _decimal(unscaled: bytes, precision: int, scale: int) -> Decimal:
+    number = int.from_bytes(unscaled, "big", signed=True)
+    if abs(number) >= 10**precision:
+        raise ValueError("too many digits")
+    sign, digits = int(number < 0), tuple(map(int, str(abs(number))))
+    return Decimal((sign, digits, -scale))
+
+
+def _of_size(value: bytes, size: int) -> bytes:
+    if len(value) != size:
+        raise ValueError("another size")
+    return value
+
+
+def _boolean(text: str) -> bool:
+    return {"true": True, "false": False}[text]
+
+
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "boolean": _boolean,
+    "float": float,
+    "double": float,
+    "string": str,
+    "binary": bytes.fromhex,
+    "uuid": lambda text: uuid.UUID(hex=text),
+}
+
+
+def _single_value(type_: str, value: Any) -> Any:
+    """A JSON single value (Iceberg specification, "JSON single-value serialization")."""
+    kind = kind_of("binary" if type_.startswith("fixed") else type_)
+    if kind is None or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError("a time, nanoseconds, or a number that JSON does not have")
+    return kind.single_value(value)
+
 
 _AS_THEY_ARE = frozenset(
     ("boolean", "int", "long", "string", "double", "date", "timestamp", "timestamptz")

@@ -15,8 +15,8 @@ import orjson
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.planning.candidates import PlanPage
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.pages import PlanPage
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.view import TableView, snapshot_id
 from sluicegate.signing.opaque_tokens import TokenSigner

@@ -10,8 +10,7 @@ from support.tables.iceberg_views import iceberg_view
 from support.tables.memory_tables import snapshot
 
 from sluicegate.api import NotFound
-from sluicegate.protocols.iceberg_rest.by_file.generation import Generator
-from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
+from sluicegate.protocols.iceberg_rest.by_file.generation import Generator, MetadataFile
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.view import IcebergView

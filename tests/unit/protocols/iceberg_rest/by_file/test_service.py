@@ -24,10 +24,10 @@ from sluicegate.api import PermissionDenied, UnsupportedOperation
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.iceberg_rest.by_file import pipeline
+from sluicegate.protocols.iceberg_rest.by_file import service as service_module
 from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
-from sluicegate.protocols.iceberg_rest.loading import LoadRequest
+from sluicegate.protocols.iceberg_rest.load_table import LoadRequest
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.versions import DescribedVersion
@@ -57,9 +57,9 @@ def gateway() -> MemoryGateway:
 
 @pytest.fixture
 def service(gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch) -> FileByFile:
-    monkeypatch.setattr(pipeline, "Shapes", KnownShapes)
+    monkeypatch.setattr(service_module, "Shapes", KnownShapes)
     settings = Settings.model_validate({"public_url": PUBLIC_URL})
-    return pipeline.file_by_file(gateway_parts(gateway, settings))
+    return service_module.file_by_file(gateway_parts(gateway, settings))
 
 
 async def loaded(

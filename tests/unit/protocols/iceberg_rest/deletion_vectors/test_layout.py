@@ -13,9 +13,8 @@ from support.gateways.vector_views import MarkedPaths, all_files, vector_view
 from support.tables.vectors import inline_vector, vector_file
 
 from sluicegate.api.errors import NotFound, UnsupportedOperation
-from sluicegate.protocols.iceberg_rest.deletion_vectors import layouts
-from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import VectorLayout, described
-from sluicegate.protocols.iceberg_rest.deletion_vectors.layouts import Layouts
+from sluicegate.protocols.iceberg_rest.deletion_vectors import layout as layout_module
+from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import Layouts, VectorLayout, described
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.iceberg.puffin import file_size
 from sluicegate.tables.iceberg.vector_blobs import Vector, vectors_of
@@ -83,7 +82,7 @@ class Counted(VectorLayout):
 async def test_a_layout_is_computed_once_for_a_view_and_dropped_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(layouts, "VectorLayout", Counted)
+    monkeypatch.setattr(layout_module, "VectorLayout", Counted)
     monkeypatch.setattr(Counted, "made", 0)
     kept = Layouts(stored=True)
     view = await view_with_vectors(3)

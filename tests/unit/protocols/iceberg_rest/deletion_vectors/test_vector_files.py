@@ -14,9 +14,8 @@ from support.tables.memory_tables import MemoryFormat
 from support.tables.vectors import inline_vector, vector_file
 
 from sluicegate.api.errors import NotFound, TableUnreadable, UnsupportedOperation
-from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
-from sluicegate.protocols.iceberg_rest.deletion_vectors.planned import PuffinVectors
-from sluicegate.protocols.iceberg_rest.deletion_vectors.sources import VectorSources
+from sluicegate.protocols.iceberg_rest.deletion_vectors.delete_files import PuffinVectors
+from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles, VectorSources
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 

@@ -23,8 +23,8 @@ from sluicegate.api import InvalidRequest, PermissionDenied
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
+from sluicegate.protocols.iceberg_rest.file_access.sign import RequestSigner
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
-from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
 
 NOW = 1_800_000_000
 ENDPOINT = store_endpoint(PUBLIC_URL)

@@ -8,7 +8,7 @@ from support.tables.iceberg_views import iceberg_view
 from support.tables.memory_tables import file, snapshot
 
 from sluicegate.api import TableUnreadable, UnsupportedOperation
-from sluicegate.protocols.iceberg_rest.manifests.checks import check_manifests
+from sluicegate.protocols.iceberg_rest.manifests.files import check_manifests
 from sluicegate.tables.snapshot import FileSet
 
 BY_DAY = table_metadata([schema_field("id", "long"), schema_field("day", "date")], ["day"])

@@ -28,8 +28,8 @@ from sluicegate.protocols.iceberg_rest.manifests import files as files_module
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_bytes, manifest_schema
 from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, rows_by_path
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlob
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
-from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
 from sluicegate.tables.snapshot import FileSet
 

@@ -7,7 +7,7 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.iceberg_views import iceberg_view
 from support.tables.memory_tables import file, snapshot
 
-from sluicegate.protocols.iceberg_rest.manifests.parts import parts_of
+from sluicegate.protocols.iceberg_rest.manifests.files import parts_of
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.iceberg.shape import OwnMetadata, Spec, SpecField

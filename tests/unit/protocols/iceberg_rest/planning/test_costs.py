@@ -14,14 +14,14 @@ from support.tables.memory_tables import file, snapshot
 
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api import InvalidRequest
-from sluicegate.protocols.iceberg_rest.planning import selection, tasks
+from sluicegate.protocols.iceberg_rest.planning import scan_tasks, selection
 from sluicegate.protocols.iceberg_rest.planning.expressions import decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
+from sluicegate.protocols.iceberg_rest.planning.scan_tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
-from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -129,7 +129,7 @@ async def test_a_column_of_many_names_has_one_set_of_statistics(planner: ScanPla
 async def test_batches_are_smaller_for_many_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [await batch_files(names) for names in (None, COLUMNS[:4], COLUMNS)]
     assert sizes == [256, 256, 42]
-    monkeypatch.setattr(tasks, "_FEW_COLUMNS", 0.01)
+    monkeypatch.setattr(scan_tasks, "_FEW_COLUMNS", 0.01)
     assert await batch_files(COLUMNS) == 1
 
 

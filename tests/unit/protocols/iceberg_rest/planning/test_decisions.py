@@ -14,9 +14,9 @@ from sluicegate.api.conditions import And, Column, Comparison, IsNull, Literal, 
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import parse_filter
-from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
-from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import expression_json
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
+from sluicegate.protocols.iceberg_rest.planning.selection import predicate_of
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.tables.iceberg.shape import Field, IcebergShape, ListOf, MapOf, Struct
 

@@ -13,8 +13,8 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import (
     MAX_DEPTH,
     MAX_TESTS,
     parse_filter,
+    parse_term,
 )
-from sluicegate.protocols.iceberg_rest.planning.expressions.terms import parse_term
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     AllOf,
     AnyOf,
@@ -22,8 +22,8 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     Term,
     TermTest,
     column_tests,
+    expression_json,
 )
-from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
 
 A = Term("a")
 EQ = {"type": "eq", "term": "a", "value": 1}

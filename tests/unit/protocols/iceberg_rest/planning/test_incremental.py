@@ -13,8 +13,7 @@ from support.tables.memory_tables import Made, MemoryFormat, change, snapshot
 
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.api.models import SharedTable
-from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner, appended_files
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.signing.keyring import KeyRing

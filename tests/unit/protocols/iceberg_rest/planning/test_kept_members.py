@@ -16,7 +16,7 @@ from support.tables.memory_tables import Row, file, snapshot
 
 from sluicegate.api import SluicegateError
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.view import IcebergView

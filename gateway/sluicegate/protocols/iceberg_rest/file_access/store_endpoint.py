@@ -1,0 +1,128 @@
+"""The address that Iceberg clients take for an object store."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from xml.sax.saxutils import escape
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.api import PermissionDenied
+from sluicegate.http.responses import NOT_STORED
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import BUCKET
+from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
+
+# A value for clients that require one. No store receives it: presigned URLs have their own region.
+_REGION: Final = "us-east-1"
+
+
+def signing_config(
+    *, catalog_uri: str, sign_endpoint: str, store_endpoint: str, server_planning: bool
+) -> dict[str, str]:
+    """The `config` of a table whose files clients read through signed requests.
+
+    Args:
+        catalog_uri: The catalog's absolute `uri`.
+        sign_endpoint: The path of the table's sign endpoint, relative to `catalog_uri`, without a
+            leading slash.
+        store_endpoint: See `sign_request.store_endpoint`.
+        server_planning: Whether clients must let the gateway plan scans. Otherwise, clients that do not
+            plan on the server read the manifests that the gateway generates.
+    """
+    config = {
+        **_of_stores(store_endpoint),
+        **_of_java(catalog_uri, sign_endpoint),
+        **_of_pyiceberg(catalog_uri, sign_endpoint),
+    }
+    return config | {"scan-planning-mode": "server"} if server_planning else config
+
+
+def _of_stores(store_endpoint: str) -> dict[str, str]:
+    return {
+        "s3.endpoint": store_endpoint,
+        "s3.path-style-access": "true",
+        "s3.region": _REGION,
+        "client.region": _REGION,
+    }
+
+
+def _of_java(catalog_uri: str, sign_endpoint: str) -> dict[str, str]:
+    """Java. From 1.11 on, it finds the endpoint by `signer.*`, or without any setting."""
+    return {
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "s3.remote-signing-enabled": "true",
+        "signer.uri": catalog_uri,
+        "signer.endpoint": sign_endpoint,
+    }
+
+
+def _of_pyiceberg(catalog_uri: str, sign_endpoint: str) -> dict[str, str]:
+    """PyIceberg, which signs with s3fs only. Older versions of Java have the same `s3.signer.*`."""
+    return {
+        "py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO",
+        "s3.signer": "S3V4RestSigner",
+        "s3.signer.uri": catalog_uri,
+        "s3.signer.endpoint": sign_endpoint,
+    }
+
+
+REFUSED: Final = "InvalidRequest"
+"""The code of a file that cannot be made, which clients do not request again."""
+
+MISSING: Final = "NoSuchKey"
+"""The code of a file that does not exist."""
+
+DENIED: Final = "AccessDenied"
+"""The code of a request that was not signed."""
+
+_XML = "application/xml"
+
+
+def store_error(code: str, message: str, status: int, method: str = "GET") -> Response:
+    """An error with a message for users.
+
+    Clients look up the size of a file before they read it. A response to HEAD has no body, and its
+    reader would not show why the file cannot be read. It is therefore the size of the message, which
+    the client then reads instead of the file.
+
+    Args:
+        code: One of the codes of S3.
+        message: What was wrong, and what to do.
+        status: The status of the response to `GET`.
+        method: The method of the request.
+    """
+    body = f"<Error><Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>".encode()
+    if method == "HEAD":
+        headers = {**NOT_STORED, "Accept-Ranges": "bytes", "Content-Length": str(len(body))}
+        return Response(headers=headers, media_type=_XML)
+    return Response(body, status, headers=NOT_STORED, media_type=_XML)
+
+
+LISTING: Final = "~listing"
+"""The key that stands for a listing, which clients request if a file does not exist."""
+
+_MISSING_FILE = (
+    "a file of the table does not exist in its storage: load the table again, and if the file is still "
+    "missing, the table's provider must restore it (files of a shared table cannot be listed)"
+)
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+def store_route() -> Route:
+    """A route that refuses requests which clients did not send to be signed first."""
+    route = Route(f"{ENDPOINT_PATH}/{{path:path}}", _refuse, methods=_METHODS, name="iceberg-store")
+    # Starlette's own expression takes no line feeds.
+    route.path_regex = re.compile(f"^{re.escape(ENDPOINT_PATH)}/(?P<path>.*)$", re.DOTALL)
+    return route
+
+
+async def _refuse(request: Request) -> Response:
+    if request.url.path == f"{ENDPOINT_PATH}/{BUCKET}/{LISTING}":
+        return store_error(MISSING, _MISSING_FILE, 404)
+    raise PermissionDenied(
+        "this address is not an object store: your client did not use remote signing "
+        "(s3.remote-signing-enabled for Java, s3.signer for PyIceberg with FsspecFileIO)"
+    ).decided_by("request")
