@@ -17,8 +17,8 @@ from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.grants import Grants
 from sluicegate.access.limits.assembly import limit_addresses, recipient_limits
 from sluicegate.access.limits.recipients import RecipientLimiter
-from sluicegate.access.recipients.ending import EndingCredentials
-from sluicegate.access.recipients.ending_warnings import ProfileWarnings
+from sluicegate.access.recipients.expiring import ExpiringCredentials
+from sluicegate.access.recipients.expiry_warnings import ProfileWarnings
 from sluicegate.api import FormatType, TableFormat
 from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.audit.assembly import audit_log
@@ -26,14 +26,14 @@ from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
 from sluicegate.database import PluginConnections, Store
 from sluicegate.http.application import Application
-from sluicegate.http.client_certificates.authentication import ClientCertificates
-from sluicegate.http.compression.middleware import Compression
+from sluicegate.http.client_certificates import ClientCertificates
+from sluicegate.http.compression import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
-from sluicegate.http.health import health_routes
-from sluicegate.http.readiness import Readiness
+from sluicegate.http.health import Readiness, health_routes
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.plugins.configured import ConfiguredInstances
+from sluicegate.protocols.auditing import lazy_operations, recorded
 from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
@@ -47,7 +47,6 @@ from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_file
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi.route import openapi_route
 from sluicegate.protocols.parts import GatewayParts
-from sluicegate.protocols.recorded import lazy_operations, recorded
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
@@ -222,7 +221,7 @@ class Gateway:
         """Report profiles that end soon, as long as the gateway runs."""
         parts = self.parts
         if parts.settings.recipients.warn_before:
-            credentials = EndingCredentials(parts.store, parts.settings.recipients.warn_before)
+            credentials = ExpiringCredentials(parts.store, parts.settings.recipients.warn_before)
             parts.background.start(ProfileWarnings(credentials, self.registry.notify).run())
 
     def explanations(self) -> tuple[Explainer, WhoCan]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import trustme
 from starlette.responses import PlainTextResponse
 
-from sluicegate.audit.described import described
+from sluicegate.audit.request_record import request_record
 from sluicegate.audit.trail import Trail
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.telemetry.context import current_request
@@ -104,7 +104,7 @@ async def test_a_client_does_not_choose_the_id_of_a_record() -> None:
     async def app(scope: object, receive: object, send: object) -> None:
         request = current_request()
         assert request is not None
-        record = described("queryTable", {}, Trail(), request, 200, 0)
+        record = request_record("queryTable", {}, Trail(), request, 200, 0)
         ids.append((record.request_id, request.client_id))
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"x-request-id", b"chosen")]}

@@ -25,7 +25,7 @@ from sluicegate.api import (
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
-from sluicegate.protocols.common.schema_tables import SchemaTables
+from sluicegate.protocols.common.share_schemas import SchemaTables
 from sluicegate_testing.fakes import MemoryCatalog
 
 SCHEMA = Schema("7c9e", Share("s1", "sales"), "eu")

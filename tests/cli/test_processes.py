@@ -23,7 +23,7 @@ from support.process.workers import is_running, running_children, workers_of
 from support.servers.serving import script, serving
 
 from sluicegate.http.serving import bind
-from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.http.shared_listener import ProcessCounts
 from sluicegate_testing.servers.ports import free_port
 
 SECONDS = 60

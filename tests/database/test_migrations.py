@@ -19,7 +19,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from sluicegate.access.recipients.ending import EndingCredentials
+from sluicegate.access.recipients.expiring import ExpiringCredentials
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.models import Share, SharedCatalogSource
 from sluicegate.database import Store, connect, locks, migrate
@@ -29,7 +29,7 @@ from sluicegate.database.task_tables import tasks
 
 _START = """
 import asyncio, sys
-from sluicegate.access.recipients.ending import EndingCredentials
+from sluicegate.access.recipients.expiring import ExpiringCredentials
 from sluicegate.database import Store
 
 async def main():
@@ -229,7 +229,7 @@ async def test_a_credential_from_before_there_were_warnings_is_reported(
         await connection.execute(text(token), {"digest": b"d"})
     await old.aclose()
     new = await Store.open(database_url)
-    credentials = EndingCredentials(new, 60, now=lambda: 2000)
+    credentials = ExpiringCredentials(new, 60, now=lambda: 2000)
     [found] = await credentials.claim(await credentials.find())
     await new.aclose()
     assert (found.id, found.kind, found.expires_at) == ("k", "bearer", 5000)

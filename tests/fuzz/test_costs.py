@@ -21,7 +21,7 @@ from sluicegate.formats import check_parquet_footer, parquet_batches
 from sluicegate.protocols.delta_sharing.assets.front_matter import parse_front_matter
 from sluicegate.tables.delta.log_files.commits import parse_actions
 from sluicegate.tables.delta.log_files.names import log_file
-from sluicegate.tables.parquet.pages import chunk_cost
+from sluicegate.tables.parquet.decoding import chunk_cost
 from sluicegate_iceberg.format.deletes.delete_files import delete_files
 from sluicegate_iceberg.format.deletes.vectors import cardinality_of, payload_in
 from sluicegate_iceberg.format.manifests.bounds import metrics_of

@@ -11,7 +11,7 @@ import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.http.client_certificates.forwarded import CertificateFormat, certificate_in_header
+from sluicegate.http.client_certificates import CertificateFormat, certificate_in_header
 
 AUTHORITY = trustme.CA()
 LEAF, OTHER = (

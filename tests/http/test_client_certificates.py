@@ -16,14 +16,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from sluicegate.api.errors import Unauthenticated
-from sluicegate.http.client_certificates import authentication
-from sluicegate.http.client_certificates.authentication import (
+from sluicegate.http import client_certificates
+from sluicegate.http.client_certificates import (
     PEER_KEY,
+    CertificateFormat,
     ClientCertificates,
+    ForwardedCertificates,
     Peer,
     parse_certificate,
 )
-from sluicegate.http.client_certificates.forwarded import CertificateFormat, ForwardedCertificates
 
 AUTHORITY = trustme.CA(organization_name="Acme Corp")
 HEADER = "X-Client-Cert"
@@ -185,7 +186,7 @@ async def test_a_certificate_is_parsed_once_and_off_the_event_loop(
         threads.append(threading.current_thread())
         return parse_certificate(value)
 
-    monkeypatch.setattr(authentication, "parse_certificate", parse)
+    monkeypatch.setattr(client_certificates, "parse_certificate", parse)
     certificates = forwarding()
     for _ in range(3):
         await certificates.of(scope(Peer(PROXY), quote(ACME)))

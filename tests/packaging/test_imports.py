@@ -101,7 +101,7 @@ def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:
 def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
     warm = (
         "sluicegate.server.serve",
-        "sluicegate.protocols.delta_sharing.rehearsal.queries",
+        "sluicegate.protocols.delta_sharing.warm_up_queries",
         "sluicegate.protocols.iceberg_rest.by_file.service",
     )
     rare = {

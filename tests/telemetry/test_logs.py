@@ -20,8 +20,7 @@ from support.servers.telemetry import SECRET
 
 from sluicegate.api.errors import NotFound
 from sluicegate.telemetry.context import RequestInfo, enter_request
-from sluicegate.telemetry.formatters import JsonFormatter, StructuredFormatter, TextFormatter
-from sluicegate.telemetry.logs import log_fields
+from sluicegate.telemetry.logs import JsonFormatter, StructuredFormatter, TextFormatter, log_fields
 from sluicegate.telemetry.setup import Shutdown, configure
 
 Configure = Callable[..., Shutdown]

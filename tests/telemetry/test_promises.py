@@ -41,7 +41,7 @@ from sluicegate.database import Store
 from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.http.serving import Tls
-from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.http.shared_listener import ProcessCounts
 from sluicegate.telemetry.setup import configure
 from sluicegate_testing.servers._certificate import make_certificate
 from sluicegate_testing.servers.seaweedfs import SeaweedFS

@@ -93,10 +93,10 @@ INSIDES = [
         "starlette.routing:Route",
         "handle matches param_convertors path",
     ),
-    Inside("starlette", f"{_CORE}/telemetry/exchange.py", "starlette.routing:Route", "path_format"),
+    Inside("starlette", f"{_CORE}/telemetry/middleware.py", "starlette.routing:Route", "path_format"),
     Inside(
         "starlette",
-        f"{_CORE}/protocols/file_links/objects.py",
+        f"{_CORE}/protocols/file_links/routes.py",
         "starlette.responses:StreamingResponse",
         "stream_response",
     ),

@@ -15,7 +15,7 @@ from sluicegate.access.activation.link import Link, NewLink
 from sluicegate.access.activation.links import ActivationLinks
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.details import RecipientDetails, recipient_details
-from sluicegate.access.recipients.ending import ending
+from sluicegate.access.recipients.expiring import expiring
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.recipients.summaries import (
     ALL_RECIPIENTS,
@@ -100,7 +100,7 @@ class RecipientAccess:
     async def ending(self, admin: Admin, until: int) -> list[RecipientSummary]:
         """Those whose last valid credential ends until a time, the first to end first."""
         found = await self.summaries(admin, RecipientSelection(ends(epoch_ms(), until)))
-        return ending(found, until)
+        return expiring(found, until)
 
     async def names(self, admin: Admin, selection: RecipientSelection) -> Sequence[str]:
         """The names of recipients that an administrator manages, sorted."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import SluicegateError, Unavailable
-from sluicegate.audit.described import described
+from sluicegate.audit.request_record import request_record
 from sluicegate.audit.trail import Trail, enter_trail
 from sluicegate.http.ended_requests import ended_request, resume_ended
 from sluicegate.http.responses import log_error
@@ -151,7 +151,7 @@ class _HeldResponse(Trail):
             if not audit.actions.loaded:
                 await audit.actions.load()
             action = audit.actions.of(self._scope)
-            record = described(action, self._scope, self, request, status, audit.clock())
+            record = request_record(action, self._scope, self, request, status, audit.clock())
             await audit.log.write(record)
         except Unavailable:
             raise

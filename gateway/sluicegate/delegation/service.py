@@ -45,8 +45,7 @@ from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
 from sluicegate.http.application import Application
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
-from sluicegate.http.health import HEALTH_PATHS, health_routes
-from sluicegate.http.readiness import Readiness
+from sluicegate.http.health import HEALTH_PATHS, Readiness, health_routes
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.plugins import ConfiguredInstances, Registry, configure

@@ -15,11 +15,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from sluicegate.api.errors import MalformedRequest, SluicegateError
-from sluicegate.http.client_certificates.authentication import PEER_KEY, Peer
-from sluicegate.http.connections import Connections
+from sluicegate.http.client_certificates import PEER_KEY, Peer
+from sluicegate.http.connections import Connections, HeadTooLarge, RequestTooSlow, closing_response
 from sluicegate.http.joined_writes import JoinedWrites
 from sluicegate.http.limits import MIN_BODY_RATE
-from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_response
 
 # Memory overhead of a header apart from its bytes (RFC 9113, section 6.5.2, counts the same).
 _HEADER_OVERHEAD = 32

@@ -25,8 +25,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.http.connections import Connections
 from sluicegate.http.limits import HttpLimits, connections_within_files
 from sluicegate.http.protocol import LimitedHttpProtocol
-from sluicegate.http.shared_listener.acceptor import Acceptor
-from sluicegate.http.shared_listener.process_counts import ListenerShare
+from sluicegate.http.shared_listener import Acceptor, ListenerShare
 from sluicegate.telemetry.metrics import gauge, instruments
 
 log = logging.getLogger(__name__)

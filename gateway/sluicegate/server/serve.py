@@ -16,7 +16,7 @@ from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.config.served_address import announced, served_at
 from sluicegate.http.serving import Tls, address_of, bind, serve_app
-from sluicegate.http.shared_listener.process_counts import ListenerShare
+from sluicegate.http.shared_listener import ListenerShare
 from sluicegate.server.generation import Generation, Generations
 from sluicegate.server.reloader import Reloader
 from sluicegate.telemetry import config_applied

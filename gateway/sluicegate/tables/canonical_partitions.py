@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.column_mapping import MODE, mapping_mode
-from sluicegate.tables.predicates.column_types import ColumnType, Family
-from sluicegate.tables.predicates.columns import find_column
+from sluicegate.tables.predicates.columns import ColumnType, Family, find_column
 from sluicegate.tables.predicates.values import DECIMALS, INT64, number, units
 from sluicegate.tables.snapshot import TableMetadata
 

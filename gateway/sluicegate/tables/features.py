@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -10,8 +10,67 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import cached_by_text
+from sluicegate.tables.changes import TableState
 from sluicegate.tables.column_mapping import BY_NAME, FIELD_ID, NOT_MAPPED, PHYSICAL_NAME, mapping_mode
 from sluicegate.tables.snapshot import Snapshot, TableMetadata, TableProtocol
+
+_PARTS = ("elementType", "keyType", "valueType")
+
+
+def spanning_needs(states: Sequence[TableState], *, deletion_vectors: bool) -> FeatureNeeds:
+    """The features that reading files of all of these states requires."""
+    needs = [
+        needs_of(state.protocol, state.metadata, deletion_vectors=deletion_vectors) for state in states
+    ]
+    return FeatureNeeds(
+        declared=_union(each.declared for each in needs),
+        required=_union(each.required for each in needs),
+        beyond_parquet=_union(each.beyond_parquet for each in needs),
+    )
+
+
+def spanning_protocol(protocols: Sequence[TableProtocol]) -> TableProtocol:
+    """The minimum protocol under which a reader supports the files of all of these."""
+    reader = max(protocol.min_reader_version for protocol in protocols)
+    writer = max(protocol.min_writer_version for protocol in protocols)
+    readers = _union(map(declared_features, protocols))
+    writers = _union(protocol.writer_features or () for protocol in protocols)
+    listed = any(protocol.reader_features is not None for protocol in protocols)
+    written = listed or any(protocol.writer_features is not None for protocol in protocols)
+    return TableProtocol(
+        reader,
+        writer,
+        readers if listed else None,
+        _union((writers, readers)) if written else None,
+    )
+
+
+def extends(newer: TableMetadata, older: TableMetadata) -> bool:
+    """Whether the newer schema contains all of the older one, and possibly more.
+
+    Rows of the older one can then be read with the newer one: missing values are null.
+    """
+    return newer.partition_columns == older.partition_columns and _has(
+        orjson.loads(newer.schema_string), orjson.loads(older.schema_string)
+    )
+
+
+def _has(newer: Any, older: Any) -> bool:
+    if not (isinstance(newer, Mapping) and isinstance(older, Mapping)):
+        return bool(newer == older)
+    if newer["type"] != older["type"]:
+        return False
+    fields = {field["name"]: field["type"] for field in newer.get("fields", ())}
+    return all(
+        field["name"] in fields and _has(fields[field["name"]], field["type"])
+        for field in older.get("fields", ())
+    ) and all(_has(newer[part], older[part]) for part in _PARTS if part in older)
+
+
+def _union(features: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """All names, each once, in the order in which they appear."""
+    return tuple(dict.fromkeys(chain.from_iterable(features)))
+
 
 # Features of the log itself. A recipient gets a list of files and does not need them.
 LOG_ONLY = frozenset({"v2Checkpoint", "vacuumProtocolCheck", "catalogManaged", "catalogOwned-preview"})

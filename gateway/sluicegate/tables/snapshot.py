@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sluicegate._util.unused_pandas import keep_pandas_unloaded
 from sluicegate.tables.declaration import IcebergDeclaration
-from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.derived_columns import DerivedColumns
 from sluicegate.tables.packed import PackedTexts, TextsReader
 
 keep_pandas_unloaded()  # whatever reads tables imports this module first

@@ -34,9 +34,8 @@ from sluicegate.vending.checks import (
     unusable,
 )
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
-from sluicegate.vending.ledger import Ledger
+from sluicegate.vending.ledger import Ledger, UrlRecord
 from sluicegate.vending.select import Vendors
-from sluicegate.vending.url_ledger import UrlRecord
 
 
 class Vending:

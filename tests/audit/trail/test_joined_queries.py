@@ -12,7 +12,7 @@ from support.gateways.audited import AuditedSite
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.query.async_runs import AsyncRuns
+from sluicegate.protocols.delta_sharing.query.async_queries import AsyncRuns
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

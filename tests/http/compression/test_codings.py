@@ -8,7 +8,7 @@ import zlib
 import pytest
 import zstandard
 
-from sluicegate.http.compression.codings import CODINGS, accepted_coding
+from sluicegate.http.compression import CODINGS, accepted_coding
 
 LINES = b'{"file":{"url":"https://bucket/part-0"}}\n' * 1_000
 

@@ -25,7 +25,7 @@ from support.tables.large_vectors import FITS, SCHEMA, TIMEOUT_SECONDS, fill, le
 from support.tables.rows import assert_same_rows
 
 from sluicegate.config.load import load_settings
-from sluicegate.protocols.derived_files.links import SPACE, link_keys
+from sluicegate.protocols.derived_files import SPACE, link_keys
 from sluicegate.protocols.file_links import ContentLinks
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys

@@ -9,8 +9,7 @@ from support.gateways.iceberg_gateway import IcebergGateway
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.api.models import AccessMode
-from sluicegate.protocols.delta_sharing.capabilities import parse
-from sluicegate.protocols.delta_sharing.negotiation import negotiate
+from sluicegate.protocols.delta_sharing.negotiation import negotiate, parse
 from sluicegate.tables.features import FeatureNeeds
 
 ICEBERG = "read it from the Iceberg catalog of this server (icebergEndpoint in the profile)"

@@ -10,10 +10,10 @@ from support.gateways.memory_gateway import KEYS, MemoryGateway
 from support.gateways.memory_grants import ACME
 
 from sluicegate.api import Principal, SharedTable
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
+from sluicegate.protocols.delta_sharing.query.response_cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse

@@ -24,7 +24,7 @@ from sluicegate.api import (
 )
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
-from sluicegate.protocols.derived_files.links import DerivedLinks
+from sluicegate.protocols.derived_files import DerivedLinks
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sluicegate.api.budget import Budget
-from sluicegate.tables.parquet.decoding import ParquetBytes
-from sluicegate.tables.parquet.pages import chunk_cost
+from sluicegate.tables.parquet.decoding import ParquetBytes, chunk_cost
 
 _SAME = [f"day=1/part-{number:05}.parquet" for number in range(500)]
 _LONGER_LAST = [*_SAME, "é" * 40]

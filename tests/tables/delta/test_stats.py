@@ -13,7 +13,7 @@ from support.tables.deltalog import ADD, DeltaFolder, add, metadata, protocol
 from support.tables.reader_tables.tables import ReaderTables, served_tables
 from support.tables.snapshots import latest, rows
 
-from sluicegate.tables.delta.log_files.stats import stats_texts
+from sluicegate.tables.delta.log_files.columns import stats_texts
 
 MOMENT = datetime(2021, 3, 4, 5, 6, 7, 89_999, UTC)
 

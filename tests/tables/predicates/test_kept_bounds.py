@@ -14,7 +14,7 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol, remove
 from support.tables.filesets import file_set, kept, schema_field, table_metadata
 from support.tables.snapshots import latest
 
-from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.derived_columns import DerivedColumns
 from sluicegate.tables.predicates import from_hints, prune, pruning
 from sluicegate.tables.snapshot import Snapshot
 

@@ -21,8 +21,8 @@ from sluicegate._util.memory.heap import trim_heap
 from sluicegate.api import CatalogTable, ObjectDirectory, TableLimits, TableTooLarge
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading import memory
+from sluicegate.tables.reading.failures import release_locals
 from sluicegate.tables.reading.reader import TableReader
-from sluicegate.tables.reading.tracebacks import release_locals
 
 _MB = 1_000_000
 

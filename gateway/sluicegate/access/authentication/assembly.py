@@ -17,7 +17,7 @@ from sluicegate.access.authentication.plugin import PluginAuthenticator
 from sluicegate.access.grants import Grants
 from sluicegate.api import Authenticator
 from sluicegate.config import Settings
-from sluicegate.http.client_certificates.authentication import ClientCertificates
+from sluicegate.http.client_certificates import ClientCertificates
 from sluicegate.signing.keyring import KeyRing
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import NotAuthenticated, Unauthenticated
 from sluicegate.api.principals import Principal
-from sluicegate.http.client_certificates.authentication import ClientCertificates
+from sluicegate.http.client_certificates import ClientCertificates
 
 BEARER = "Bearer"
 """The challenge of bearer tokens (RFC 6750, section 3)."""

@@ -84,7 +84,7 @@ def columns_beyond_nanoseconds(snapshot: Snapshot) -> list[str]:
     """
     import pyarrow.compute as pc
 
-    from sluicegate.tables.derived import DerivedColumns
+    from sluicegate.tables.derived_columns import DerivedColumns
     from sluicegate.tables.predicates.bounds import file_bounds
     from sluicegate.tables.predicates.columns import find_column
 

@@ -11,8 +11,8 @@ from typing import Any
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import SluicegateError
 from sluicegate.audit.assembly import audit_log
-from sluicegate.audit.described import described
 from sluicegate.audit.records import AuditLog
+from sluicegate.audit.request_record import request_record
 from sluicegate.audit.trail import Trail, announce, in_trail
 from sluicegate.config import Settings
 from sluicegate.database import Store
@@ -83,7 +83,7 @@ class _CommandTrail(Trail):
         if error is not None:
             request = RequestInfo("", error=error)
             status = error.status if isinstance(error, SluicegateError) else 500
-        record = described(self._action, self._scope, self, request, status, epoch_ms())
+        record = request_record(self._action, self._scope, self, request, status, epoch_ms())
         record.request_id = record.status = None  # it is not a request over HTTP
         await self._log.write(record)
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.http.shared_listener import ProcessCounts
 
 if TYPE_CHECKING:
     from sluicegate.cli.processes.metrics import WorkerMetrics

@@ -22,7 +22,7 @@ from sluicegate.cli.processes.sockets import WorkerSockets
 
 PLACE_BYTES = 4
 # All workers need these, and what these import.
-_MODULES = ("sluicegate.cli.processes.worker", "sluicegate.protocols.delta_sharing.rehearsal.queries")
+_MODULES = ("sluicegate.cli.processes.worker", "sluicegate.protocols.delta_sharing.warm_up_queries")
 _DESCRIPTORS = 5  # where the status is written, and those of `WorkerSockets`
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # for the supervisor and the workers
 

@@ -19,7 +19,7 @@ from sluicegate.cli.processes.supervisor import Supervisor, WorkerFailed
 from sluicegate.config import Settings, load_settings
 from sluicegate.config.served_address import announced
 from sluicegate.http.serving import bind, listen
-from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.http.shared_listener import ProcessCounts
 from sluicegate.server.watch import ConfigurationWatch
 from sluicegate.telemetry import config_applied, count
 

@@ -11,7 +11,7 @@ from sluicegate.cli.metrics.exporter import Exporter
 from sluicegate.cli.processes.forking import report_modules
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
-from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.http.shared_listener import ProcessCounts
 from sluicegate.server.serve import serve_on
 
 

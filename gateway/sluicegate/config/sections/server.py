@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from sluicegate._util.units import Duration
 from sluicegate.config.model import SettingsModel
 from sluicegate.http import limits
-from sluicegate.http.client_certificates.forwarded import CertificateFormat, ForwardedCertificates
+from sluicegate.http.client_certificates import CertificateFormat, ForwardedCertificates
 from sluicegate.http.limits import ConcurrencyLimits, HttpLimits
 
 

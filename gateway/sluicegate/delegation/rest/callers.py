@@ -19,7 +19,7 @@ from sluicegate.api.errors import NotAuthenticated, PermissionDenied, Unauthenti
 from sluicegate.audit.trail import note_client
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.rest.responses import SCOPE
-from sluicegate.http.client_certificates.authentication import ClientCertificates
+from sluicegate.http.client_certificates import ClientCertificates
 from sluicegate.http.concurrency_limit import slots_of
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from sluicegate.api import (
 from sluicegate.audit.trail import note_table
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.all_tables import shares_kind, tables_of_all
-from sluicegate.protocols.common.schema_tables import SchemaTables
-from sluicegate.protocols.common.share_schemas import ShareSchemas
+from sluicegate.protocols.common.share_schemas import SchemaTables, ShareSchemas
 from sluicegate.tables.refs import at_ref
 from sluicegate.telemetry import span
 from sluicegate.vending import Vending

@@ -18,7 +18,7 @@ from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import Ha
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.query.async_queries import ASYNC_QUERY_THRESHOLD, AsyncQueries
 from sluicegate.protocols.delta_sharing.routes import SharingEndpoints
-from sluicegate.protocols.derived_files.endpoint import DerivedFileEndpoint
+from sluicegate.protocols.derived_files import DerivedFileEndpoint
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.vending.hadoop.issue import TokenIssuer
 

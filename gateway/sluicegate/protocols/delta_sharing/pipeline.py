@@ -13,10 +13,10 @@ from sluicegate.protocols.delta_sharing.changes.execute import ChangeQueries
 from sluicegate.protocols.delta_sharing.changes.version_range import ChangeRanges
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
+from sluicegate.protocols.delta_sharing.query.response_cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.view import Viewer
-from sluicegate.protocols.derived_files.links import DerivedLinks
+from sluicegate.protocols.derived_files import DerivedLinks
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.signing.opaque_tokens import TokenSigner

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.protocols.delta_sharing.capabilities import HEADER, encode
+from sluicegate.protocols.delta_sharing.negotiation import HEADER, encode
 
 
 class PluginCapabilities:

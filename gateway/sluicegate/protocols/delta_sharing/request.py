@@ -15,8 +15,8 @@ from sluicegate.protocols.common.parameters import (
     text,
     timestamp,
 )
-from sluicegate.protocols.delta_sharing import capabilities
-from sluicegate.protocols.delta_sharing.capabilities import Capabilities
+from sluicegate.protocols.delta_sharing import negotiation
+from sluicegate.protocols.delta_sharing.negotiation import Capabilities
 
 FILE_ID_HASH = "fileidhash"
 _HASHES = {"parquet": "md5", "delta": "sha256"}
@@ -72,7 +72,7 @@ class ResponseOptions:
         if chosen is not None and chosen.strip().lower() not in _HASHES:
             raise InvalidRequest(f"the header {FILE_ID_HASH} must be parquet or delta")
         return cls(
-            capabilities.parse(headers.get(capabilities.HEADER)),
+            negotiation.parse(headers.get(negotiation.HEADER)),
             chosen and chosen.strip().lower(),
             content_coding,
         )

@@ -17,7 +17,7 @@ from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import PolicyAction, Principal, Schema, Share, SharedTable
 from sluicegate.http.bodies import read_body
-from sluicegate.http.compression.middleware import coding_of
+from sluicegate.http.compression import coding_of
 from sluicegate.http.responses import NOT_STORED, json_response, ndjson_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
 from sluicegate.protocols.common.pagination import Page, PageRequest, page
@@ -26,8 +26,8 @@ from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing import listings as listing
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
-from sluicegate.protocols.delta_sharing.directory_access.listed import ListedOffers
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.directory_access.offer_listing import ListedOffers
 from sluicegate.protocols.delta_sharing.paths import PREFIX, TABLE
 from sluicegate.protocols.delta_sharing.query.async_queries import Address, AsyncQueries
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel

@@ -12,7 +12,7 @@ from sluicegate._util.lazy import Lazy
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.common.shared_scope import check_history, check_version, visible
-from sluicegate.protocols.delta_sharing import capabilities
+from sluicegate.protocols.delta_sharing import negotiation
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess, Offer
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
@@ -79,7 +79,7 @@ def table_headers(version: int, agreement: Agreement, form: ResponseOptions) -> 
     """Headers of every response about a table (docs/interop.md, "What clients depend on")."""
     headers = {
         VERSION_HEADER: str(version),
-        capabilities.HEADER: capabilities.encode(agreement.header()),
+        negotiation.HEADER: negotiation.encode(agreement.header()),
     }
     if form.file_id_hash is not None:
         headers[FILE_ID_HASH] = form.file_id_hash

@@ -36,11 +36,11 @@ async def warm_up(
             for pipeline in pipelines:
                 await pipeline.get()
             await access.preload()
-            rehearsal = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.rehearsal.queries")
+            queries = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.warm_up_queries")
         await anyio.to_thread.run_sync(preload, parts.instances)
         with _failures("execute queries"):
             await parts.grants.preload()
-            await rehearsal.rehearse(parts)
+            await queries.execute_queries(parts)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from sluicegate.http.responses import as_sluicegate_error, sent_error
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assets.credentials import AssetCredentials
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetName, AssetResolver
-from sluicegate.protocols.delta_sharing.capabilities import HEADER, Capabilities
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import token_scopes
+from sluicegate.protocols.delta_sharing.negotiation import HEADER, Capabilities
 from sluicegate.protocols.delta_sharing.request import ResponseOptions, TimeTravel
 from sluicegate.protocols.explain.models import AssetPath, NamedKind, Way, WayName
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from sluicegate.api import Presigned, SignedPaths
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import IssuedUrls, Signer
 from sluicegate.tables.delta.vector_files import location as vector_location
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sluicegate.access.directory_access import directory_obstacle
 from sluicegate.api import (
@@ -19,12 +20,48 @@ from sluicegate.api.models import join_location
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.derived_files.links import DerivedLinks
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls, Offered
+from sluicegate.protocols.derived_files import DerivedLinks
 from sluicegate.tables.derived_files import DerivedFile
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending
-from sluicegate.vending.url_ledger import UrlRecord
+from sluicegate.vending.ledger import UrlRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Data files whose URLs a response contains.
+
+    Attributes:
+        files: Number of files, without those of deletion vectors.
+        size: Bytes of these files.
+    """
+
+    files: int = 0
+    size: int = 0
+
+    def __add__(self, other: Offered) -> Offered:
+        return Offered(self.files + other.files, self.size + other.size)
+
+
+NO_FILES = Offered()
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedUrls:
+    """The URLs of a complete response.
+
+    Attributes:
+        files: Number of URLs.
+        first_expiry: The first expiry, epoch milliseconds. `None` without URLs.
+        last_expiry: The last expiry, epoch milliseconds. `None` without URLs.
+        personal: Whether a URL contains the recipient.
+    """
+
+    files: int
+    first_expiry: int | None
+    last_expiry: int | None
+    personal: bool
+
 
 # Their secret signs each URL and is never sent; the other clouds' is a token that would be in the URL.
 _KINDS_THAT_SIGN = ("aws", "r2")

@@ -17,7 +17,7 @@ from sluicegate.tables.delta.log_files.actions import (
     as_files,
     one_batch,
 )
-from sluicegate.tables.derived import chunks_of
+from sluicegate.tables.derived_columns import chunks_of
 from sluicegate.tables.snapshot import CHUNK_ROWS, FileChunk, FileSet
 
 _LINES = 1 << 32

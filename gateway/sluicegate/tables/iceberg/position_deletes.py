@@ -10,8 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from sluicegate.tables.parquet.thrift import I32, I64
-from sluicegate.tables.parquet.thrift_writer import ThriftStruct, varint
+from sluicegate.tables.parquet.thrift import I32, I64, ThriftStruct, varint
 
 FILE_PATH_ID: Final = 2147483546
 """The reserved field id of the column with the path of the data file."""

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.predicates.conditions import Condition, condition
-from sluicegate.tables.predicates.evidence import Evidence, FileEvidence
 from sluicegate.tables.predicates.hints import Predicate
+from sluicegate.tables.predicates.truth import Evidence, FileEvidence
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 # One or two seconds of work. If a hint requires more, only terms within the limit are applied.

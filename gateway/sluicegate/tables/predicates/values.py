@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from sluicegate.tables.predicates.column_types import ColumnType, Family
+from sluicegate.tables.predicates.columns import ColumnType, Family
 from sluicegate.tables.predicates.moments import BELOW_A_MILLISECOND, days, instant, wall_clock
 
 Span = tuple[Any, Any]

@@ -14,9 +14,8 @@ from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, Unsupport
 from sluicegate.api.budget import Budget, TableLimits, Turns
 from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
 from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
-from sluicegate.tables.reading.failures import Failures
-from sluicegate.tables.reading.lingering import Lingering
-from sluicegate.tables.reading.tracebacks import release_locals
+from sluicegate.tables.reading.failures import Failures, release_locals
+from sluicegate.tables.reading.recent_snapshots import RecentSnapshots
 from sluicegate.tables.refs import without_refs
 from sluicegate.telemetry import count, span
 from sluicegate.telemetry.metrics import gauge
@@ -55,7 +54,7 @@ class TableReader:
         self._failures = Failures()
         self._max_bytes = max_bytes
         self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
-        self._lingering = Lingering()
+        self._recent = RecentSnapshots()
         self._flights: SingleFlight[Snapshot] = SingleFlight()
         self._change_flights: SingleFlight[Changes] = SingleFlight()
         self._listed: LRU[Hashable, Sequence[DescribedVersion]] = LRU(
@@ -227,23 +226,23 @@ class TableReader:
 
     async def aclose(self) -> None:
         """Cancel the running loads."""
-        self._lingering.clear()
+        self._recent.clear()
         await self._flights.aclose()
         await self._change_flights.aclose()
         await self._listing_flights.aclose()
         await self._derived.aclose()
 
     def _kept(self, key: Hashable) -> Snapshot | None:
-        return self._cache.get(key) or self._lingering.get(key)
+        return self._cache.get(key) or self._recent.get(key)
 
     def _keep(self, key: Hashable, snapshot: Snapshot) -> None:
         self._cache.put(key, snapshot)
         self.encoded.resize(self._max_bytes - self._cache.weight)
         gauge("sluicegate.snapshots.memory", self._cache.weight)
         if snapshot.nbytes > self._max_bytes:
-            self._lingering.put(key, snapshot)
+            self._recent.put(key, snapshot)
         else:
-            self._lingering.drop(key)
+            self._recent.drop(key)
 
     async def _limited(
         self, directory: ObjectDirectory, read: Callable[[ObjectDirectory], Awaitable[_T]]

@@ -14,8 +14,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.tables.predicates.bounds import Bounds
-from sluicegate.tables.predicates.column_types import Family
-from sluicegate.tables.predicates.columns import TableColumn, find_column
+from sluicegate.tables.predicates.columns import Family, TableColumn, find_column
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata
 
 FORMAT = 2

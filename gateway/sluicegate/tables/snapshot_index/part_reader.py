@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.derived_columns import DerivedColumns
 from sluicegate.tables.packed import PackedTexts
 from sluicegate.tables.partitions import partition_mask
 from sluicegate.tables.predicates.conditions import Condition
-from sluicegate.tables.predicates.evidence import FileEvidence
 from sluicegate.tables.predicates.pruning import still_wanted
+from sluicegate.tables.predicates.truth import FileEvidence
 from sluicegate.tables.snapshot import FILE_SCHEMA, FileChunk, FileSet
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.index import PartFile

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 
 from sluicegate.tables.predicates.bounds import Bounds
 from sluicegate.tables.predicates.columns import TableColumn
-from sluicegate.tables.predicates.evidence import Evidence
 from sluicegate.tables.predicates.hints import Predicate
 from sluicegate.tables.predicates.pruning import affordable_conditions, prune, still_wanted
-from sluicegate.tables.predicates.truth import Truth
+from sluicegate.tables.predicates.truth import Evidence, Truth
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
 from sluicegate.tables.snapshot_index.files import IndexedFiles

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sluicegate.tables.changes import TableState
+from sluicegate.tables.features import extends, spanning_needs, spanning_protocol
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
-from sluicegate.tables.spanning import extends, spanning_needs, spanning_protocol
 
 V1, V2 = TableProtocol(1, 4), TableProtocol(2, 5)
 VECTORS = TableProtocol(3, 7, ("deletionVectors",), ("deletionVectors", "appendOnly"))

@@ -25,7 +25,7 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate.protocols.common.schema_tables import SchemaTables
+from sluicegate.protocols.common.share_schemas import SchemaTables
 
 SOURCE = SharedSchemaSource("main", "eu")
 SCHEMA = Schema("e", Share("s1", "sales"), "europe", source=SOURCE)

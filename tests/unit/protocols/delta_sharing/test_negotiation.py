@@ -4,8 +4,13 @@ import pytest
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.api.models import AccessMode
-from sluicegate.protocols.delta_sharing.capabilities import parse
-from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
+from sluicegate.protocols.delta_sharing.negotiation import (
+    Agreement,
+    Capabilities,
+    encode,
+    negotiate,
+    parse,
+)
 from sluicegate.tables.features import FeatureNeeds
 
 PLAIN = FeatureNeeds((), (), ())
@@ -150,3 +155,32 @@ def test_refused_access_modes_name_what_to_ask_for(
 def test_unknown_modes_beside_known_ones_are_ignored() -> None:
     agreement = negotiate(parse("accessmode=ftp,dir"), PLAIN, offered=["url", "dir"], metadata=True)
     assert agreement.access_modes == ("dir",)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, Capabilities()),
+        ("", Capabilities()),
+        ("responseformat=delta", Capabilities(("delta",))),
+        ("ResponseFormat=Delta,PARQUET", Capabilities(("delta", "parquet"))),
+        (
+            "responseformat=delta;readerfeatures=deletionVectors, columnmapping",
+            Capabilities(("delta",), frozenset({"deletionvectors", "columnmapping"})),
+        ),
+        ("includeEndStreamAction=True", Capabilities(end_stream_action=True)),
+        ("asyncquery=true;unknown=1", Capabilities(async_query=True)),
+        ("accessMode=url,dir", Capabilities(access_modes=("url", "dir"))),
+        ("nonsense;;=;responseformat", Capabilities()),
+        ("responseformat=", Capabilities()),
+    ],
+)
+def test_header_is_read_without_case_and_unknown_parts_are_ignored(
+    header: str | None, expected: Capabilities
+) -> None:
+    assert parse(header) == expected
+
+
+def test_answer_is_spelled_in_lower_case() -> None:
+    answer = {"responseformat": "Delta", "includeEndStreamAction": "true"}
+    assert encode(answer) == "responseformat=delta;includeendstreamaction=true"

@@ -14,8 +14,8 @@ from support.process.clock import Clock
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import CatalogTable, SharedTable, Unavailable
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.directory_access.listed import ListedOffers
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.directory_access.offer_listing import ListedOffers
 
 TABLE = SharedTable("1", "sales", "2", "eu", "t", "raw", "t", history=True, access_modes=("url", "dir"))
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from support.tables.filesets import file_set
 
-from sluicegate.protocols.delta_sharing.query.file_pages import page
+from sluicegate.protocols.delta_sharing.query.selection import page
 from sluicegate.tables.snapshot import FILE_SCHEMA, FileChunk, FileSet
 
 ONE_FILE = pa.record_batch(

@@ -17,11 +17,11 @@ from sluicegate.config import Settings
 from sluicegate.plugins import Instances, Registry
 from sluicegate.plugins.configured import ConfiguredInstances
 from sluicegate.plugins.context import NoLinks
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
-from sluicegate.protocols.delta_sharing.response import SharingResponse
+from sluicegate.protocols.delta_sharing.response import VERSION_HEADER, SharingResponse
 from sluicegate.signing.keyring import KeyRing
 
 pytestmark = pytest.mark.usefixtures("same_allocators")
@@ -122,3 +122,16 @@ def test_building_loads_what_the_first_request_would_wait_for(
     assert made == []
     pipeline(gateway)
     assert (made, same_allocators) == (["delta", "other"], ["pipeline"])
+
+
+async def test_complete_lines_are_one_part_of_the_stream() -> None:
+    response = SharingResponse.whole({VERSION_HEADER: "3"}, b"a\nb\n")
+    assert response.headers == {"Delta-Table-Version": "3"}
+    assert response.body == b"a\nb\n"
+    assert [part async for part in response.lines] == [b"a\nb\n"]
+
+
+async def test_the_stream_of_complete_lines_ends() -> None:
+    response = SharingResponse.whole({}, b"")
+    assert [part async for part in response.lines] == [b""]
+    assert [part async for part in response.lines] == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.protocols.common.column_values import encoded_texts, integers, texts
+from sluicegate.protocols.columns import encoded_texts, integers, texts
 
 Chunks = list[list[Any]]
 

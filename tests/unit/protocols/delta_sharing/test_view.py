@@ -20,10 +20,9 @@ from support.tables.memory_tables import (
 )
 
 from sluicegate.api import InvalidRequest, NotFound, SharedTable, UnsupportedOperation
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.encoding.ndjson import VersionStamp
-from sluicegate.protocols.delta_sharing.negotiation import Agreement
+from sluicegate.protocols.delta_sharing.negotiation import Agreement, parse
 from sluicegate.protocols.delta_sharing.request import ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.view import View, Viewer, table_headers
 

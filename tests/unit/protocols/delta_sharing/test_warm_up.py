@@ -11,10 +11,14 @@ from support.gateways.parts import gateway_parts
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.protocols.delta_sharing.rehearsal.instances import NAME, rehearsal_instances
-from sluicegate.protocols.delta_sharing.rehearsal.queries import rehearse
-from sluicegate.protocols.delta_sharing.rehearsal.table import FOLDER, rehearsal_store
 from sluicegate.protocols.delta_sharing.warm_up import warm_up
+from sluicegate.protocols.delta_sharing.warm_up_queries import (
+    FOLDER,
+    NAME,
+    execute_queries,
+    warm_up_instances,
+    warm_up_store,
+)
 from sluicegate.tables.delta import DeltaFormat
 
 NOT_USED = cast("Any", None)
@@ -22,11 +26,11 @@ NOT_USED = cast("Any", None)
 
 @pytest.mark.usefixtures("same_allocators")
 async def test_queries_of_the_table_need_neither_grants_nor_a_database() -> None:
-    await rehearse(gateway_parts(memory_gateway(), grants=MemoryGrants([])))
+    await execute_queries(gateway_parts(memory_gateway(), grants=MemoryGrants([])))
 
 
-async def test_the_table_is_in_the_storage_of_the_rehearsal() -> None:
-    instances = rehearsal_instances(rehearsal_store(), DeltaFormat())
+async def test_the_table_is_in_the_storage_of_the_warm_up() -> None:
+    instances = warm_up_instances(warm_up_store(), DeltaFormat())
     table = await instances.catalog(NAME).load_table(NAME)
     location, storage = instances.storage_for(table.location)
     directory = await storage.open(location)

@@ -9,7 +9,7 @@ from support.gateways.memory_gateway import KEYS, PUBLIC_URL, memory_gateway, sh
 from support.gateways.memory_grants import ACME
 
 from sluicegate.api.errors import PermissionDenied
-from sluicegate.protocols.derived_files.links import (
+from sluicegate.protocols.derived_files import (
     SPACE,
     DerivedLink,
     DerivedLinks,

@@ -13,7 +13,7 @@ from support.gateways.in_memory import Restricted, by_name
 
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Unavailable
-from sluicegate.http.compression.middleware import Compression
+from sluicegate.http.compression import Compression
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
 from sluicegate.protocols.iceberg_rest.list_tables import TableListing
 from sluicegate.protocols.iceberg_rest.resolve import PathResolver

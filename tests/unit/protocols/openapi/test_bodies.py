@@ -12,7 +12,7 @@ from sluicegate.api import InvalidRequest
 from sluicegate.api.conditions.expressions import UNKNOWN
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.request import QueryRequest
-from sluicegate.tables.predicates.json_hints import parse_json_hint
+from sluicegate.tables.predicates.hints import parse_json_hint
 
 MEMBERS = SCHEMAS["Query"]["properties"]
 COLUMN = {"op": "column", "name": "date", "valueType": "date"}

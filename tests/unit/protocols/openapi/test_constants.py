@@ -14,7 +14,7 @@ from sluicegate.api import ASSET_KINDS
 from sluicegate.http.health import HEALTH_PATHS
 from sluicegate.protocols.common.parameters import MAX_RESULTS
 from sluicegate.protocols.delta_sharing.paths import PREFIX
-from sluicegate.protocols.derived_files.links import SPACE
+from sluicegate.protocols.derived_files import SPACE
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE as ICEBERG_SPACE
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
 from sluicegate.protocols.openapi.address import DOCUMENT as DOCUMENT_PATH

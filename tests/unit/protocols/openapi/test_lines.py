@@ -9,7 +9,7 @@ import pytest
 from support.clients.described import SCHEMAS, fits
 
 from sluicegate.protocols.delta_sharing.encoding import delta, parquet
-from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream
+from sluicegate.protocols.delta_sharing.encoding.ndjson import end_stream
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 TABLE = TableMetadata("id-1", '{"type":"struct","fields":[]}', (), {})

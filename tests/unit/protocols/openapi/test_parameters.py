@@ -7,7 +7,7 @@ from support.clients.described import fitting, operations, parameter, paths_belo
 
 from sluicegate.api import InvalidRequest, Principal
 from sluicegate.protocols.common.pagination import PageRequest
-from sluicegate.protocols.delta_sharing import capabilities
+from sluicegate.protocols.delta_sharing import negotiation
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.paths import PREFIX, TABLE
 from sluicegate.protocols.delta_sharing.request import FILE_ID_HASH, ResponseOptions, TimeTravel
@@ -61,7 +61,7 @@ def test_the_start_of_versions_is_a_time() -> None:
 
 
 def test_headers_are_those_that_are_read() -> None:
-    assert names("header", CHANGES) == names("header", METADATA) == [capabilities.HEADER, FILE_ID_HASH]
+    assert names("header", CHANGES) == names("header", METADATA) == [negotiation.HEADER, FILE_ID_HASH]
 
 
 @pytest.mark.parametrize("value", ["parquet", "delta", "md5", ""])
@@ -76,7 +76,7 @@ def test_the_described_hashes_are_those_that_are_accepted(value: str) -> None:
 
 
 def test_the_example_of_capabilities_is_understood() -> None:
-    [example] = parameter(METADATA, capabilities.HEADER)["examples"]
-    parsed = capabilities.parse(example)
+    [example] = parameter(METADATA, negotiation.HEADER)["examples"]
+    parsed = negotiation.parse(example)
     assert parsed.response_formats == ("delta", "parquet")
     assert parsed.reader_features == {"deletionvectors", "columnmapping"}

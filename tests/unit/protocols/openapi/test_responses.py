@@ -12,7 +12,7 @@ from support.clients.described import DOCUMENT, PATHS, fits, fitting, operations
 from sluicegate.access.activation.link import LinkEnded
 from sluicegate.api import errors
 from sluicegate.http.responses import JSON, NDJSON, error_response
-from sluicegate.protocols.delta_sharing.capabilities import HEADER
+from sluicegate.protocols.delta_sharing.negotiation import HEADER
 from sluicegate.protocols.delta_sharing.request import FILE_ID_HASH
 from sluicegate.protocols.delta_sharing.response import VERSION_HEADER
 

@@ -27,9 +27,8 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.derived_files.links import DerivedLink, DerivedLinks
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.derived_files import DerivedLink, DerivedLinks
+from sluicegate.protocols.presigning.signer import IssuedUrls, Signer
 from sluicegate.tables.derived_files import DerivedFile
 
 ROOT = f"{LAKE}/orders"

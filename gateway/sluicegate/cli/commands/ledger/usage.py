@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.cli.commands.ledger.bars import bars, steps_for, terminal_width
+from sluicegate.cli.commands.ledger.bar_chart import bar_chart, steps_for, terminal_width
 from sluicegate.cli.filters import limit_option, name_option, table_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given
@@ -126,7 +126,7 @@ def _table(report: Content, amounts: Sequence[str]) -> Iterator[str]:
 
 def _bars(report: Content, column: str) -> Iterator[str]:
     rows = [(_names(report["by"], row)[-1], row[column]) for row in report["items"]]
-    return bars(rows, terminal_width(), steps_for(sys.stdout))
+    return bar_chart(rows, terminal_width(), steps_for(sys.stdout))
 
 
 def _names(by: str, row: Content) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.changes.stream import ChangeStream
 from sluicegate.protocols.delta_sharing.changes.version_range import ChangeRanges, Position
 from sluicegate.protocols.delta_sharing.changes.view import view_changes
-from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
+from sluicegate.protocols.delta_sharing.encoding.ndjson import end_stream, ended
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import table_headers

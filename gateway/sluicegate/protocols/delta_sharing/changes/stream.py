@@ -8,15 +8,14 @@ from dataclasses import replace
 import anyio
 import pyarrow.compute as pc
 
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.columns import texts
 from sluicegate.protocols.delta_sharing.changes import lines as change_lines
-from sluicegate.protocols.delta_sharing.changes.rows import RowGroup, SharedRows
+from sluicegate.protocols.delta_sharing.changes.lines import RowGroup, SharedRows
 from sluicegate.protocols.delta_sharing.changes.version_range import Position
 from sluicegate.protocols.delta_sharing.changes.view import ChangeView
-from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
-from sluicegate.protocols.presigning.issued_urls import Offered
+from sluicegate.protocols.delta_sharing.query.selection import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.presigning.response_urls import Urls
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import Offered, Signer
 from sluicegate.tables.partitions import answered_partitions
 
 

@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from sluicegate.api import Principal, UnsupportedOperation
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.common.shared_scope import shared_partitions
-from sluicegate.protocols.delta_sharing.capabilities import HEADER
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.delta_features import AnsweredFeatures
-from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
+from sluicegate.protocols.delta_sharing.negotiation import HEADER, Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.tables.canonical_partitions import CanonicalPartitions, canonical_partitions
 from sluicegate.tables.changes import Changes, Commit, TableState
-from sluicegate.tables.features import FeatureNeeds, declaring
+from sluicegate.tables.features import (
+    FeatureNeeds,
+    declaring,
+    extends,
+    spanning_needs,
+    spanning_protocol,
+)
 from sluicegate.tables.partitions import PartitionValues
 from sluicegate.tables.snapshot import TableProtocol
-from sluicegate.tables.spanning import extends, spanning_needs, spanning_protocol
 
 # Numbers of a range that are not versions. The official clients take one second for this many.
 _MOST_MISSING = 10_000

@@ -13,8 +13,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.api import Presigned
-from sluicegate.protocols.columns.joined_columns import JoinedColumns
-from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.columns import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
@@ -27,6 +26,7 @@ from sluicegate.protocols.delta_sharing.encoding.ndjson import (
     travelled,
     urls,
 )
+from sluicegate.protocols.joined_columns import JoinedColumns
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 _EXTRAS = (

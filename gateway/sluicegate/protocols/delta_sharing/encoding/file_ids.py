@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sluicegate.protocols.common.column_values import encoded_texts, texts
+from sluicegate.protocols.columns import encoded_texts, texts
 
 
 def file_ids(batch: pa.Table, hash_name: str) -> list[str]:

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from sluicegate._util.lru import cached_by_text
 from sluicegate.api import Presigned
-from sluicegate.protocols.columns.joined_columns import JoinedColumns
-from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.columns import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (
     TableTotals,
@@ -23,6 +22,7 @@ from sluicegate.protocols.delta_sharing.encoding.ndjson import (
     travelled,
     urls,
 )
+from sluicegate.protocols.joined_columns import JoinedColumns
 from sluicegate.tables.snapshot import TableMetadata
 
 _MAPPING = "delta.columnMapping."

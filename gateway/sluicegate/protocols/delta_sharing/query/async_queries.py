@@ -13,22 +13,23 @@ import binascii
 import hashlib
 import hmac
 import time
+import weakref
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import orjson
 
 from sluicegate._util.background_jobs import BackgroundJobs
+from sluicegate._util.timers import call_later
 from sluicegate.api import Principal, SharedTable
 from sluicegate.api.errors import InvalidRequest, NotFound, SluicegateError
-from sluicegate.audit.trail import note_rule
+from sluicegate.audit.trail import Trail, in_trail, note_decision, note_rule
 from sluicegate.database.names import name_key
 from sluicegate.http.responses import log_error
-from sluicegate.protocols.delta_sharing import capabilities
+from sluicegate.protocols.delta_sharing import negotiation
 from sluicegate.protocols.delta_sharing.encoding.ndjson import line
-from sluicegate.protocols.delta_sharing.query.async_runs import AsyncRuns
 from sluicegate.protocols.delta_sharing.request import (
     FILE_ID_HASH,
     QueryRequest,
@@ -43,6 +44,81 @@ if TYPE_CHECKING:
 
 ASYNC_QUERY_THRESHOLD = 2.0
 """Seconds to wait for a snapshot before a query becomes pending. Clients pause longer between polls."""
+
+_T = TypeVar("_T")
+
+_KEPT_SECONDS = 60.0  # several polling intervals of clients; the Spark client's is 10 s
+_MOST = 1_000  # a job and its outcome are small
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class _Run(Generic[_T]):
+    """A job, and what its steps contributed."""
+
+    task: asyncio.Task[_T]
+    facts: Trail
+
+
+class AsyncRuns(Generic[_T]):
+    """Runs jobs by key, each in a separate task.
+
+    Outcomes are cached for a while: a job that ends between two polls is not run again.
+
+    Args:
+        background: Runs the jobs.
+    """
+
+    def __init__(self, background: BackgroundJobs) -> None:
+        self._background = background
+        self._runs: dict[Hashable, _Run[_T]] = {}
+
+    async def wait(
+        self,
+        key: Hashable,
+        job: Callable[[], Coroutine[Any, Any, _T]],
+        seconds: float,
+        *,
+        kept: bool,
+    ) -> asyncio.Task[_T] | None:
+        """Wait for the job of a key, which is started if it is not running.
+
+        Args:
+            key: The job's key.
+            job: Starts it.
+            seconds: Maximum time to wait. The job continues after that.
+            kept: Whether the outcome of a completed job is also acceptable.
+
+        Returns:
+            The task once it is done, or `None` if it still runs.
+        """
+        run = self._runs.get(key)
+        if run is None or (run.task.done() and not kept):
+            run = self._start(key, job)
+        timeout = None if len(self._runs) > _MOST else seconds
+        done, _ = await asyncio.wait([run.task], timeout=timeout)
+        note_decision(run.facts)
+        return run.task if done else None
+
+    def _start(self, key: Hashable, job: Callable[[], Coroutine[Any, Any, _T]]) -> _Run[_T]:
+        facts = Trail()
+
+        async def recorded() -> _T:
+            with in_trail(facts):
+                return await job()
+
+        run = self._runs[key] = _Run(self._background.start(recorded()), facts)
+        run.task.add_done_callback(lambda _: self._ended(key, run))
+        return run
+
+    def _ended(self, key: Hashable, run: _Run[_T]) -> None:
+        if not run.task.cancelled():
+            run.task.exception()  # retrieve it even if no request waits for it
+        call_later(_KEPT_SECONDS, self._forget, key, weakref.ref(run))
+
+    def _forget(self, key: Hashable, run: weakref.ref[_Run[_T]]) -> None:
+        if (ended := run()) is not None and self._runs.get(key) is ended:
+            del self._runs[key]
+
 
 _TAG = 16
 _DAY_SECONDS = 86_400
@@ -248,7 +324,7 @@ def _status(status: dict[str, Any], form: ResponseOptions) -> SharingResponse:
     """One status line. The version is not known yet, but clients require the header anyway."""
     headers = {
         VERSION_HEADER: "0",
-        capabilities.HEADER: capabilities.encode(
+        negotiation.HEADER: negotiation.encode(
             {"responseformat": form.capabilities.response_formats[0], "asyncquery": "true"}
         ),
     }

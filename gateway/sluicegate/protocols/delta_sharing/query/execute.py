@@ -13,25 +13,22 @@ import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable, Unavailable
 from sluicegate.audit.trail import is_recorded, note_issued
-from sluicegate.http.compression.encoded_body import BodyEncoder
-from sluicegate.http.compression.middleware import coded_headers
-from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
+from sluicegate.http.compression import BodyEncoder, coded_headers
+from sluicegate.protocols.delta_sharing.encoding.ndjson import end_stream, ended
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
-from sluicegate.protocols.delta_sharing.query.prune import pruned
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
+from sluicegate.protocols.delta_sharing.query.response_cache import (
     CachedResponse,
     EncodedFiles,
+    Recording,
     ResponseCache,
 )
-from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
-from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
-from sluicegate.protocols.delta_sharing.query.selection import FileSelection, select
+from sluicegate.protocols.delta_sharing.query.response_key import ResponseKeys
+from sluicegate.protocols.delta_sharing.query.selection import FileSelection, pruned, select
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
-from sluicegate.protocols.presigning.issued_urls import NO_FILES, Offered
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import NO_FILES, Offered, Signer
 from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
 from sluicegate.tables.snapshot import FileBlock
 from sluicegate.tables.snapshot_index.failures import IndexUnusable

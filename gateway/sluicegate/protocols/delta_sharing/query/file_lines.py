@@ -8,19 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api import quote_keys
-from sluicegate.protocols.columns.kept_texts import KeptTexts
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.columns import KeptTexts, texts
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.ndjson import expiration, signed_urls, urls
 from sluicegate.protocols.delta_sharing.view import View
-from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
 from sluicegate.protocols.presigning.response_urls import Urls
-from sluicegate.protocols.presigning.signer import Signer, is_scattered
+from sluicegate.protocols.presigning.signer import NO_FILES, IssuedUrls, Offered, Signer, is_scattered
 from sluicegate.tables.canonical_partitions import canonical_partitions
 from sluicegate.tables.column_mapping import mapping_mode
 from sluicegate.tables.partitions import answered_partitions
-from sluicegate.tables.predicates.saturated_bounds import saturated_bounds
+from sluicegate.tables.predicates.bounds import saturated_bounds
 from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
 from sluicegate.tables.snapshot import FileBlock
 

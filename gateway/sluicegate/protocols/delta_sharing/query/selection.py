@@ -1,25 +1,167 @@
-"""The files of a response, in batches, up to the end of its page or its `limitHint`."""
+"""Selects the files of a query: pruned by its predicate, page by page, until the row limit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.protocols.delta_sharing.query.file_pages import page
-from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS, RowLimit
+from sluicegate.protocols.columns import texts
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
-from sluicegate.protocols.presigning.issued_urls import Offered
-from sluicegate.tables.snapshot import FileBlock, FileSet
+from sluicegate.protocols.presigning.signer import Offered
+from sluicegate.tables.packed import BLOCK_ROWS
+from sluicegate.tables.predicates import from_hints, prune
+from sluicegate.tables.snapshot import FILE_SCHEMA, FileBlock, FileSet, TableMetadata
 
 if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
     from sluicegate.tables.snapshot_index.selection import SelectedFiles
+
+FIRST_BATCH_ROWS = 64
+# Larger batches outgrow the CPU cache, and their buffers the heap: each would need new pages.
+BATCH_ROWS = 256
+
+
+async def pruned(
+    files: FileSet | IndexedFiles,
+    metadata: TableMetadata,
+    request: QueryRequest,
+    start: Continuation,
+    index_threads: anyio.CapacityLimiter | None = None,
+) -> FileSet | SelectedFiles:
+    """The files that can contain rows that match the request's predicate hints.
+
+    Runs in a thread: a hint can be long, and the first request for a column parses its statistics,
+    which would block the event loop.
+
+    Args:
+        files: The files that the recipient can see.
+        metadata: The metadata of their version.
+        request: The hints.
+        start: Where the response starts.
+        index_threads: Limits the threads that read indexes, and so their memory.
+
+    Raises:
+        IndexUnusable: The request must be answered from the table's log.
+    """
+    if not isinstance(files, FileSet):
+        in_pages = request.max_files is not None or start.after is not None
+        select = partial(_selected, files, metadata, request, in_memory=in_pages)
+        return await anyio.to_thread.run_sync(select, limiter=index_threads)
+    if request.json_hints is None and not request.sql_hints:
+        return files
+    return await anyio.to_thread.run_sync(_prune, files, metadata, request)
+
+
+def _prune(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
+    predicate = from_hints(request.json_hints, request.sql_hints)
+    return files if predicate is None else prune(files, metadata, predicate)
+
+
+def _selected(
+    files: IndexedFiles, metadata: TableMetadata, request: QueryRequest, *, in_memory: bool
+) -> FileSet | SelectedFiles:
+    from sluicegate.tables.snapshot_index.selection import load_files, select_files
+
+    predicate = from_hints(request.json_hints, request.sql_hints)
+    if in_memory:  # an index is not ordered by path, as pages are
+        return load_files(files, metadata, predicate)
+    return select_files(files, metadata, predicate)
+
+
+class RowLimit:
+    """Counts down a `limitHint`, and cuts off files that are no longer needed.
+
+    Files without row counts and deleted rows are not counted.
+
+    Attributes:
+        left: Rows that are still wanted. `None` without a limit.
+    """
+
+    def __init__(self, left: int | None) -> None:
+        self.left = left
+
+    @property
+    def reached(self) -> bool:
+        """Whether no more files are needed."""
+        return self.left is not None and self.left <= 0
+
+    def cut(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The batches up to the file that certainly reaches the limit."""
+        for batch in batches:
+            if self.reached:
+                return
+            yield batch if self.left is None else batch.slice(0, self._take(batch))
+
+    def _take(self, batch: pa.Table) -> int:
+        """How many of the batch's files are needed."""
+        left = self.left or 0
+        deleted = pc.struct_field(batch.column("deletion_vector"), "cardinality").to_pylist()
+        for taken, stats in enumerate(texts(batch.column("stats"))):
+            if left <= 0:
+                self.left = left
+                return taken
+            left -= max(_records(stats) - (deleted[taken] or 0), 0)
+        self.left = left
+        return int(batch.num_rows)
+
+
+def _records(stats: str | None) -> int:
+    try:
+        value = orjson.loads(stats or "{}").get("numRecords")
+    except (orjson.JSONDecodeError, AttributeError):
+        return 0
+    return value if isinstance(value, int) else 0
+
+
+def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
+    """The files whose paths come next.
+
+    The order of a snapshot in memory depends on how it was loaded and advanced. The order of paths does
+    not.
+
+    Args:
+        files: Live files.
+        after: The last path of the previous page.
+        size: Number of files requested, at least 1.
+
+    Returns:
+        Rows of `FILE_SCHEMA`, sorted by path, and whether more files follow.
+    """
+    rows = _candidates(files, after)
+    if not len(rows):  # on empty input, Arrow's compute functions crash the process
+        return FILE_SCHEMA.empty_table(), False
+    candidates = pa.table({"path": files.table.column("path").take(rows), "row": rows})
+    chosen = pc.select_k_unstable(candidates, size + 1, sort_keys=[("path", "ascending")])
+    picked = candidates.column("row").take(chosen)
+    return _sorted(files, picked.slice(0, size)), len(picked) > size
+
+
+def _sorted(files: FileSet, rows: pa.Array) -> pa.Table:
+    """Some rows, unpacked, ordered by path."""
+    mask = pc.is_in(_every_row(files), value_set=rows)
+    return pa.concat_tables(files.where(mask).batches(BLOCK_ROWS)).sort_by("path")
+
+
+def _candidates(files: FileSet, after: str | None) -> pa.Array:
+    """Rows of the files after a path."""
+    paths, wanted = files.table.column("path"), files.live
+    if after is not None and len(paths):
+        behind = pc.greater(paths, after)
+        wanted = behind if wanted is None else pc.and_(behind, wanted)
+    return _every_row(files) if wanted is None else pc.indices_nonzero(wanted)
+
+
+def _every_row(files: FileSet) -> pa.Array:
+    return pc.indices_nonzero(pa.repeat(True, files.table.num_rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import CatalogTable, Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
-from sluicegate.protocols.derived_files.links import DerivedLinks
+from sluicegate.protocols.derived_files import DerivedLinks
 from sluicegate.protocols.iceberg_rest import addresses
 from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
 from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.columns import texts
 from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import Layouts, VectorLayout
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import deletes_name
 from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlob, VectorBlobs

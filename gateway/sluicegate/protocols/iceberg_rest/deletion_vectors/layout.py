@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api.errors import NotFound, TableUnreadable, UnsupportedOperation
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.columns import texts
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import vectors_name
 from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import TableView, ViewPaths

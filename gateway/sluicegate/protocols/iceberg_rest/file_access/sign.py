@@ -21,10 +21,9 @@ from sluicegate.protocols.iceberg_rest.file_access.file_paths import BUCKET, Fil
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks, is_generated
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import SignRequest, is_listing
 from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import LISTING
-from sluicegate.protocols.presigning.issued_urls import Offered
-from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import Offered, Signer
 from sluicegate.tables.reading.reader import TableReader
-from sluicegate.vending.url_ledger import UrlRecord
+from sluicegate.vending.ledger import UrlRecord
 
 # Clients request a signature for each range of a file. Only the first one counts while its path is
 # kept here, which takes about 300 bytes.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.columns import integers, texts
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_digits
 from sluicegate.protocols.iceberg_rest.planning.partitions import (
     OwnPartition,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api import NotFound
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.columns import texts
 from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import check_sizes
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import manifest_name
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (

@@ -13,13 +13,12 @@ import pyarrow.compute as pc
 
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.protocols.columns.joined_columns import JoinedColumns
-from sluicegate.protocols.columns.kept_texts import KeptTexts
-from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.columns import KeptTexts, integers, texts
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, TaskSelection
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.view import TableView
+from sluicegate.protocols.joined_columns import JoinedColumns
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.reading.encoded_blocks import EncodedBlocks
 from sluicegate.tables.snapshot import FileBlock, FileSet

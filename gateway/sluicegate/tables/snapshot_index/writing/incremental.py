@@ -16,8 +16,8 @@ from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.layout import PART_ROWS, IndexedColumns
 from sluicegate.tables.snapshot_index.overlay import key_digests, with_plain_paths
 from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex, nothing
-from sluicegate.tables.snapshot_index.writing.part_rows import with_bounds
-from sluicegate.tables.snapshot_index.writing.placement import Placement
+from sluicegate.tables.snapshot_index.writing.order import Placement
+from sluicegate.tables.snapshot_index.writing.spilling import with_bounds
 
 # A part that changes is joined with the next one if it has fewer files than this share of a full one.
 _LEAST_FILLED = 4

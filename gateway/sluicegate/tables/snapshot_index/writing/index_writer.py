@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,8 +25,41 @@ from sluicegate.tables.snapshot_index.layout import (
 )
 from sluicegate.tables.snapshot_index.manifest import FileRef, LookupRef, Manifest
 from sluicegate.tables.snapshot_index.overlay import key_digests
-from sluicegate.tables.snapshot_index.writing.kept_parts import KeptParts
 from sluicegate.tables.snapshot_index.writing.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class KeptParts:
+    """Parts of an index that get other numbers.
+
+    Attributes:
+        index: The index.
+        numbers: The new number of each kept part.
+    """
+
+    index: SnapshotIndex
+    numbers: Mapping[int, int]
+
+    def partitions(self) -> pa.Table:
+        """Rows of `PARTITION_SCHEMA`."""
+        return self._renumbered(self.index.partitions.cast(PARTITION_SCHEMA))
+
+    def lookups(self) -> Iterator[tuple[int, pa.Table]]:
+        """For each lookup, its last key, and rows of `LOOKUP_SCHEMA`. Blocks.
+
+        Raises:
+            IndexUnusable: A lookup is missing or damaged.
+        """
+        for each in self.index.manifest.lookups:
+            rows = pa.Table.from_batches(self.index.lookup(each), schema=LOOKUP_SCHEMA)
+            yield each.last, self._renumbered(rows)
+
+    def _renumbered(self, rows: pa.Table) -> pa.Table:
+        numbers = pa.array(map(self.numbers.get, range(len(self.index))), pa.int32())
+        at = rows.schema.get_field_index("part")
+        found = rows.set_column(at, rows.schema.field(at), numbers.take(rows.column(at)))
+        return found.filter(found.column(at).is_valid())
+
 
 _MOST_PARTITIONS = 1_000_000
 # Columns of which many files have the same value.

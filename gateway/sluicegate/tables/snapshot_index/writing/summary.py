@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.derived_columns import DerivedColumns
 from sluicegate.tables.predicates.bounds import Bounds, partition_bounds
-from sluicegate.tables.predicates.column_types import Family
-from sluicegate.tables.predicates.columns import TableColumn
+from sluicegate.tables.predicates.columns import Family, TableColumn
 from sluicegate.tables.snapshot_index.layout import IndexedColumns
 from sluicegate.tables.snapshot_index.manifest import FileRef
 

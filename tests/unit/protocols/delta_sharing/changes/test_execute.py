@@ -14,10 +14,10 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import FEED, Made, MemoryFormat, Row, change, snapshot
 
 from sluicegate.api import InvalidRequest, NotFound, SharedTable, StorageError, UnsupportedOperation
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.changes.execute import ChangeQueries
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
 from sluicegate.protocols.delta_sharing.changes.version_range import ChangeRanges
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.signing.opaque_tokens import TokenSigner

@@ -16,12 +16,12 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import Made, change, changes
 
 from sluicegate.api import SharedTable, StorageError
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
 from sluicegate.protocols.delta_sharing.changes.stream import ChangeStream
 from sluicegate.protocols.delta_sharing.changes.version_range import Position
 from sluicegate.protocols.delta_sharing.changes.view import view_changes
-from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
+from sluicegate.protocols.delta_sharing.negotiation import parse
+from sluicegate.protocols.delta_sharing.query.selection import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.tables.changes import Changes, TableState
 

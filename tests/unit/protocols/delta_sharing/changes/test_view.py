@@ -20,9 +20,9 @@ from support.tables.memory_tables import (
 )
 
 from sluicegate.api import PermissionDenied, SharedTable, UnsupportedOperation
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
 from sluicegate.protocols.delta_sharing.changes.view import ChangeView, view_changes
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.tables.changes import Changes, TableState
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol

@@ -23,11 +23,11 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.query.async_queries import Address, AsyncQueries
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
+from sluicegate.protocols.delta_sharing.query.response_cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sluicegate._util.background_jobs import BackgroundJobs
-from sluicegate.protocols.delta_sharing.query import async_runs
-from sluicegate.protocols.delta_sharing.query.async_runs import AsyncRuns
+from sluicegate.protocols.delta_sharing.query import async_queries
+from sluicegate.protocols.delta_sharing.query.async_queries import AsyncRuns
 
 SOON = 0.001
 
@@ -48,7 +48,7 @@ def shortly(monkeypatch: pytest.MonkeyPatch, **constants: float) -> Iterator[Non
     """Another value of the module's constants within this context."""
     with monkeypatch.context() as patched:
         for name, value in constants.items():
-            patched.setattr(async_runs, name, value)
+            patched.setattr(async_queries, name, value)
         yield
 
 

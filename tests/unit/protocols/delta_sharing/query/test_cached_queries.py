@@ -22,7 +22,7 @@ from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snaps
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api import NotFound, PermissionDenied, StorageError, TemporaryCredentials, url_label
-from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
+from sluicegate.protocols.delta_sharing.query.selection import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.delta_sharing.request import QueryRequest, TimeTravel
 from sluicegate.tables.derived_files import DerivedFile
 from sluicegate_testing.fakes import MemoryVendor

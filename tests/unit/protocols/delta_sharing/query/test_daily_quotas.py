@@ -14,7 +14,7 @@ from support.tables.memory_tables import MemoryFormat, file, snapshot
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.api.errors import RateLimited
 from sluicegate.config.sections.limits import RecipientLimitSettings
-from sluicegate.protocols.delta_sharing.query.prune import FIRST_BATCH_ROWS
+from sluicegate.protocols.delta_sharing.query.selection import FIRST_BATCH_ROWS
 
 FILES = 100
 SIZE = 10

@@ -14,11 +14,11 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 
 from sluicegate.api import InvalidRequest, SharedTable, StorageError, UnsupportedOperation
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
-from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
+from sluicegate.protocols.delta_sharing.query.response_cache import ResponseCache
+from sluicegate.protocols.delta_sharing.query.selection import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse

@@ -21,8 +21,8 @@ from support.tables.memory_tables import (
 )
 
 from sluicegate.api import StorageError, TableUnreadable
-from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.negotiation import parse
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
 from sluicegate.protocols.delta_sharing.request import ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.view import Viewer

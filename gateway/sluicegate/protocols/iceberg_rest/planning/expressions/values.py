@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from sluicegate.tables.canonical_partitions import canonical_value
-from sluicegate.tables.predicates.column_types import ColumnType, Family
+from sluicegate.tables.predicates.columns import ColumnType, Family
 from sluicegate.tables.predicates.moments import days, moment
 from sluicegate.tables.predicates.values import number
 

@@ -10,15 +10,15 @@ from support.gateways.cached_queries import NOW
 from support.gateways.memory_gateway import LIFETIME
 from support.tables.memory_tables import snapshot
 
-from sluicegate.http.compression.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
+from sluicegate.http.compression import BodyEnd
+from sluicegate.protocols.delta_sharing.query.response_cache import (
     CachedResponse,
     EncodedFiles,
+    Recording,
     ResponseCache,
 )
-from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
-from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.delta_sharing.query.response_key import ResponseKeys
+from sluicegate.protocols.presigning.signer import IssuedUrls
 
 EXPIRES = NOW + LIFETIME * 1000
 OUTCOME = EncodedFiles(BodyEnd(None), IssuedUrls(1, EXPIRES, EXPIRES, personal=False), None)

@@ -1,0 +1,128 @@
+"""Finds recipients whose last valid credential ends soon, and makes sure that each is reported once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, func, select, update
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.recipients.summaries import RecipientSummary
+from sluicegate.database import Store
+from sluicegate.database.names import name_key
+from sluicegate.database.tables import recipients, tokens
+
+# Credentials in one statement: SQLite limits the number of its parameters.
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiringCredential:
+    """The last valid credential of a recipient, which ends soon.
+
+    Attributes:
+        id: The credential's id; for an OAuth client, the client id.
+        kind: `bearer` or `oauth`.
+        expires_at: Epoch milliseconds.
+        warned: Whether a process has reported it.
+    """
+
+    id: str
+    kind: str
+    expires_at: int
+    recipient_id: str
+    recipient: str
+    warned: bool
+
+
+def expiring(summaries: Iterable[RecipientSummary], until: int) -> list[RecipientSummary]:
+    """The recipients whose last valid credential ends before a time, the first to end first.
+
+    A recipient with a newer credential that lasts is left out, as are revoked recipients and those
+    without a valid credential.
+
+    Args:
+        summaries: Recipients.
+        until: Epoch milliseconds.
+    """
+    found = [(each.expires_at, each) for each in summaries if each.revoked_at is None]
+    ends = [(at, each) for at, each in found if at is not None and at <= until]
+    return [each for _, each in sorted(ends, key=lambda pair: (pair[0], name_key(pair[1].name)))]
+
+
+class ExpiringCredentials:
+    """Reads and marks credentials that end soon.
+
+    Args:
+        store: The open database.
+        within: Seconds before the expiry.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(self, store: Store, within: int, *, now: Callable[[], int] = epoch_ms) -> None:
+        self._store = store
+        self._within = within
+        self._now = now
+
+    async def find(self) -> list[ExpiringCredential]:
+        """The credentials that end soon, the first to end first; see `ending`.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        now = self._now()
+        is_valid = and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > now)
+        last = (
+            select(tokens.c.recipient_id, func.max(tokens.c.expires_at).label("ends"))
+            .where(is_valid)
+            .group_by(tokens.c.recipient_id)
+            .having(func.max(tokens.c.expires_at) <= now + self._within * 1000)
+            .subquery()
+        )
+        is_last = and_(tokens.c.recipient_id == last.c.recipient_id, tokens.c.expires_at == last.c.ends)
+        query = (
+            select(tokens, recipients.c.name)
+            .join(last, is_last)
+            .join(recipients, recipients.c.id == tokens.c.recipient_id)
+            .where(is_valid, recipients.c.revoked_at.is_(None))
+            .order_by(tokens.c.expires_at, recipients.c.key)
+        )
+        async with self._store.read() as connection:
+            return [_ending(row) for row in await connection.execute(query)]
+
+    async def claim(self, found: Sequence[ExpiringCredential]) -> list[ExpiringCredential]:
+        """Mark credentials as reported, and return those that no process has marked before.
+
+        Of several processes that claim a credential, one gets it. If that process ends before it has
+        reported the credential, the credential is not reported again.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        unreported = [each for each in found if not each.warned]
+        claimed: set[str] = set()
+        for start in range(0, len(unreported), _BATCH):
+            ids = [each.id for each in unreported[start : start + _BATCH]]
+            mark = (
+                update(tokens)
+                .where(tokens.c.id.in_(ids), tokens.c.warned_at.is_(None))
+                .values(warned_at=self._now())
+                .returning(tokens.c.id)
+            )
+            # No cached read depends on the column, so the revision does not change.
+            async with self._store.append() as connection:
+                claimed.update((await connection.execute(mark)).scalars())
+        return [each for each in unreported if each.id in claimed]
+
+
+def _ending(row: Any) -> ExpiringCredential:
+    return ExpiringCredential(
+        id=row.id,
+        kind=row.kind,
+        expires_at=row.expires_at,
+        recipient_id=row.recipient_id,
+        recipient=row.name,
+        warned=row.warned_at is not None,
+    )

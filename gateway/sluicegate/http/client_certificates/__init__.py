@@ -1,1 +1,0 @@
-"""Client certificates: those of TLS connections, and those that proxies forward."""

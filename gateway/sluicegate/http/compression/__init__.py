@@ -1,1 +1,0 @@
-"""Compresses responses."""

@@ -1,1 +1,0 @@
-"""One listener for several processes: which of them accepts a connection."""

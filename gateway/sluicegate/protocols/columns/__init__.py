@@ -1,1 +1,0 @@
-"""Columns of texts, from which answers about many files are joined."""

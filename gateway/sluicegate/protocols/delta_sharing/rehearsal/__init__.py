@@ -1,1 +1,0 @@
-"""Queries of a table in memory, so that the first query of a recipient finds everything loaded."""

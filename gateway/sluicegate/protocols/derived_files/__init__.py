@@ -1,1 +1,0 @@
-"""Files that no store contains and that the gateway generates when they are read."""
