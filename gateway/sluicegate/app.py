@@ -48,6 +48,7 @@ from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi.route import openapi_route
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
+from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry.metrics import instruments
@@ -109,13 +110,7 @@ class Gateway:
         keys = load_keys(settings)
         configured = configure(settings, registry)
         configured.log_warnings()
-        instances = Instances(
-            registry,
-            configured,
-            links=link_maker(settings.public_url, keys),
-            formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
-            guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
-        )
+        instances = _instances(settings, registry, configured, keys)
         stack.push_async_callback(instances.aclose)
         store = await Store.open(settings.database.get_secret_value())
         stack.push_async_callback(store.aclose)
@@ -133,15 +128,7 @@ class Gateway:
         stack.push_async_callback(access.aclose)
         ledger = Ledger(store, retention=settings.vending.ledger_retention)
         await stack.enter_async_context(ledger.writing())
-        vending = Vending(
-            Vendors(instances),
-            grants,
-            ledger,
-            registry.notify,
-            lifetime=settings.vending.lifetime,
-            assumed_lifetime=settings.vending.assumed_lifetime,
-            limiter=limiter,
-        )
+        vending = _vending(settings, registry, instances, grants, ledger, limiter)
         stack.push_async_callback(vending.aclose)
         parts = GatewayParts(
             settings=settings,
@@ -282,6 +269,37 @@ def _delta_format(commits_bytes: int) -> TableFormat:
     from sluicegate.tables.delta import DeltaFormat  # loads Arrow
 
     return DeltaFormat(commits_bytes)
+
+
+def _instances(
+    settings: Settings, registry: Registry, configured: ConfiguredInstances, keys: KeyRing
+) -> Instances:
+    return Instances(
+        registry,
+        configured,
+        links=link_maker(settings.public_url, keys),
+        formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
+        guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
+    )
+
+
+def _vending(
+    settings: Settings,
+    registry: Registry,
+    instances: Instances,
+    grants: Grants,
+    ledger: Ledger,
+    limiter: RecipientLimiter,
+) -> Vending:
+    return Vending(
+        Vendors(instances),
+        grants,
+        ledger,
+        registry.notify,
+        lifetime=settings.vending.lifetime,
+        assumed_lifetime=settings.vending.assumed_lifetime,
+        limiter=limiter,
+    )
 
 
 def _plugin_services(

@@ -130,6 +130,19 @@ async def serve_app(
         handles_signals: Whether signals stop the server. Otherwise, only `stop` does.
     """
     limits = limits or HttpLimits()
+    config = _configuration(app, shutdown_grace_period, forwarded_allow_ips, tls)
+    ready = partial(on_ready, address_of(listener, secure=tls is not None))
+    connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
+    server = _Server(config, connections, ready, on_stop, stop, share)
+    await (server.serve if handles_signals else server.serve_until_stopped)(sockets=[listener])
+
+
+def _configuration(
+    app: ASGIApp,
+    shutdown_grace_period: int,
+    forwarded_allow_ips: Sequence[str],
+    tls: ssl.SSLContext | None,
+) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         loop="none",  # the loop is running already
@@ -147,10 +160,7 @@ async def serve_app(
     )
     config.load()
     config.ssl = tls
-    ready = partial(on_ready, address_of(listener, secure=tls is not None))
-    connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
-    server = _Server(config, connections, ready, on_stop, stop, share)
-    await (server.serve if handles_signals else server.serve_until_stopped)(sockets=[listener])
+    return config
 
 
 def bind(host: str, port: int, *, setting: str | None = None) -> socket.socket:

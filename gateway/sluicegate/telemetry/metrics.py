@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time
 from typing import Literal
@@ -102,6 +103,59 @@ _REQUEST_SECONDS = (
 )
 _TASK_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 12 * 3600.0)
 _STEP_SECONDS = (0.0001, 0.0005, 0.001, 0.0025, *_REQUEST_SECONDS)
+_BODY_BYTES = tuple(4.0**power for power in range(4, 17))
+
+# By the attribute of `Instruments`: name, unit, description, and the boundaries of buckets.
+_HISTOGRAMS: dict[str, tuple[str, str, str, Sequence[float]]] = {
+    "steps": (
+        "sluicegate.step.duration",
+        "s",
+        "Duration of steps of a request and of calls to stores.",
+        _STEP_SECONDS,
+    ),
+    "requests": (
+        "http.server.request.duration",
+        "s",
+        "Duration of HTTP server requests, to the last byte of the response.",
+        _REQUEST_SECONDS,
+    ),
+    "response_bytes": (
+        "http.server.response.body.size",
+        "By",
+        "Size of HTTP server response bodies.",
+        _BODY_BYTES,
+    ),
+    "task_seconds": (
+        "sluicegate.task.duration",
+        "s",
+        "Duration of attempts at delegated tasks, by operation and outcome.",
+        _TASK_SECONDS,
+    ),
+    "loop_delay": (
+        "sluicegate.event_loop.delay",
+        "s",
+        "How much later than scheduled the event loop runs.",
+        _STEP_SECONDS,
+    ),
+    "audit_seconds": (
+        "sluicegate.audit.write.duration",
+        "s",
+        "Duration of writes to the audit log, each of many records, by sink.",
+        _STEP_SECONDS,
+    ),
+}
+_LEVELS: dict[str, tuple[str, str, str]] = {
+    "active_requests": (
+        "http.server.active_requests",
+        "{request}",
+        "Number of HTTP server requests being served.",
+    ),
+    "connections": (
+        "db.client.connection.count",
+        "{connection}",
+        "Connections to the gateway's database, by state: idle or used.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,62 +182,34 @@ _instruments: Instruments | None = None
 def enable(meter: Meter) -> None:
     """Create the instruments on this meter."""
     global _instruments
+    histograms = {
+        name: meter.create_histogram(
+            sent, unit=unit, description=description, explicit_bucket_boundaries_advisory=boundaries
+        )
+        for name, (sent, unit, description, boundaries) in _HISTOGRAMS.items()
+    }
+    levels = {
+        name: meter.create_up_down_counter(sent, unit=unit, description=description)
+        for name, (sent, unit, description) in _LEVELS.items()
+    }
     _instruments = Instruments(
         counters={
             name: meter.create_counter(name, unit=unit, description=description)
             for name, (unit, description) in _COUNTERS.items()
         },
-        steps=meter.create_histogram(
-            "sluicegate.step.duration",
-            unit="s",
-            description="Duration of steps of a request and of calls to stores.",
-            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
-        ),
-        requests=meter.create_histogram(
-            "http.server.request.duration",
-            unit="s",
-            description="Duration of HTTP server requests, to the last byte of the response.",
-            explicit_bucket_boundaries_advisory=_REQUEST_SECONDS,
-        ),
-        active_requests=meter.create_up_down_counter(
-            "http.server.active_requests",
-            unit="{request}",
-            description="Number of HTTP server requests being served.",
-        ),
-        response_bytes=meter.create_histogram(
-            "http.server.response.body.size",
-            unit="By",
-            description="Size of HTTP server response bodies.",
-            explicit_bucket_boundaries_advisory=tuple(4.0**power for power in range(4, 17)),
-        ),
-        task_seconds=meter.create_histogram(
-            "sluicegate.task.duration",
-            unit="s",
-            description="Duration of attempts at delegated tasks, by operation and outcome.",
-            explicit_bucket_boundaries_advisory=_TASK_SECONDS,
-        ),
-        loop_delay=meter.create_histogram(
-            "sluicegate.event_loop.delay",
-            unit="s",
-            description="How much later than scheduled the event loop runs.",
-            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
-        ),
-        connections=meter.create_up_down_counter(
-            "db.client.connection.count",
-            unit="{connection}",
-            description="Connections to the gateway's database, by state: idle or used.",
-        ),
-        audit_seconds=meter.create_histogram(
-            "sluicegate.audit.write.duration",
-            unit="s",
-            description="Duration of writes to the audit log, each of many records, by sink.",
-            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
-        ),
         gauges={
             name: meter.create_gauge(name, unit=unit, description=description)
             for name, (unit, description) in _GAUGES.items()
         },
         meter=meter,
+        steps=histograms["steps"],
+        requests=histograms["requests"],
+        active_requests=levels["active_requests"],
+        response_bytes=histograms["response_bytes"],
+        task_seconds=histograms["task_seconds"],
+        loop_delay=histograms["loop_delay"],
+        connections=levels["connections"],
+        audit_seconds=histograms["audit_seconds"],
     )
 
 

@@ -119,12 +119,9 @@ class Vending:
 
         async def make(issued_at: int) -> TemporaryCredentials:
             credentials = await self._vend(vendor, scope)
+            outlives = vendor is source.vendor
             check_handed_on(
-                credentials,
-                scope,
-                self._now(),
-                self.vendors.canonical,
-                may_outlive=vendor is source.vendor,
+                credentials, scope, self._now(), self.vendors.canonical, may_outlive=outlives
             )
             entry = self._entry(shared, scope, kind, Vended(credentials, issued_at), entry_id)
             await self.ledger.write(entry)
@@ -135,13 +132,18 @@ class Vending:
         if not written:
             written.append(self._entry(shared, scope, kind, vended, entry_id))
             self.ledger.note(written[0])
-            count("sluicegate.credentials.issued", outcome="reused")
+            outcome = "reused"
         else:
-            count("sluicegate.credentials.issued", outcome="vended")
-        entry = written[0]
+            outcome = "vended"
+        self._report(principal, written[0], kind, outcome)
+        return vended.credentials
+
+    def _report(
+        self, principal: Principal, entry: LedgerEntry, kind: IssuanceKind, outcome: str
+    ) -> None:
+        count("sluicegate.credentials.issued", outcome=outcome)
         note_issued(kind, entry.id, cloud=entry.cloud, expires_at=entry.expires_at)
         self._notify(entry.event(principal))
-        return vended.credentials
 
     def record_urls(
         self,

@@ -78,6 +78,7 @@ def table_metadata(
     listed = [(each, schemas.id_of(each.shape)) for each in snapshots]
     order = _sort_order(current.shape)
     format_version = max(each.shape.format_version for each in snapshots)
+    next_row = {"next-row-id": 0} if format_version > 2 else {}
     metadata: dict[str, Any] = {
         "format-version": format_version,
         "table-uuid": str(uuid.uuid5(_NAMESPACE, identity)),
@@ -96,14 +97,15 @@ def table_metadata(
         "current-snapshot-id": current.id,
         "refs": {**refs, "main": {"snapshot-id": current.id, "type": "branch"}},
         "snapshots": list(_snapshots(listed, format_version)),
-        "snapshot-log": [
-            {"snapshot-id": each.id, "timestamp-ms": each.timestamp} for each in snapshots
-        ],
+        "snapshot-log": _snapshot_log(snapshots),
         "metadata-log": [],
+        **next_row,
     }
-    if format_version > 2:
-        metadata["next-row-id"] = 0
     return orjson.dumps(metadata)
+
+
+def _snapshot_log(snapshots: Sequence[ListedSnapshot]) -> list[Mapping[str, Any]]:
+    return [{"snapshot-id": each.id, "timestamp-ms": each.timestamp} for each in snapshots]
 
 
 def _partition_ids(

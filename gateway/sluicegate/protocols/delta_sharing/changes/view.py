@@ -173,10 +173,7 @@ def view_changes(
     )
     if agreement.response_format == "delta":
         _check_dense(changes)
-    every = [*states, shown]
-    features = AnsweredFeatures.of(
-        agreement.reader_features, needs.required, [state.metadata for state in every]
-    )
+    features, spanning = _features([*states, shown], agreement, needs)
     return ChangeView(
         table=table,
         request=request,
@@ -186,11 +183,20 @@ def view_changes(
         partitions=[shared_partitions(shared, principal, state.metadata) for state in states],
         agreement=agreement,
         features=features,
-        spanning=features.protocol(
-            declaring(spanning_protocol([state.protocol for state in every]), needs.required)
-        ),
+        spanning=spanning,
         hash_name=form.hash_name(agreement.response_format),
     )
+
+
+def _features(
+    states: Sequence[TableState], agreement: Agreement, needs: FeatureNeeds
+) -> tuple[AnsweredFeatures, TableProtocol]:
+    """The features of the response, and the protocol under which a reader supports all states."""
+    features = AnsweredFeatures.of(
+        agreement.reader_features, needs.required, [state.metadata for state in states]
+    )
+    spanning = spanning_protocol([state.protocol for state in states])
+    return features, features.protocol(declaring(spanning, needs.required))
 
 
 def _shown(
