@@ -25,7 +25,7 @@ async def test_all_who_ask_get_the_one_value_made_in_another_thread() -> None:
     assert made != [threading.get_ident()]
 
 
-async def test_what_failed_is_made_again_for_who_asks_next() -> None:
+async def test_what_failed_is_made_again_for_the_next_request() -> None:
     answers: list[int] = []
     late = Lazy(answers.pop)
     with pytest.raises(IndexError):

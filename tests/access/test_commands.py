@@ -65,7 +65,7 @@ def test_apply_shows_what_it_did(command: Command) -> None:
         assert unchanged == (0, "nothing to change\n", "")
 
 
-def test_apply_removes_only_when_told_to(command: Command, folder: Path) -> None:
+def test_apply_removes_only_on_request(command: Command, folder: Path) -> None:
     command("apply", "shares.yaml")
     (folder / "shares.yaml").write_text("shares: {sales: {}}")
     assert "- table sales.eu.orders" in command("apply", "shares.yaml")[1]
@@ -177,7 +177,7 @@ def test_wrong_commands_are_refused_and_leave_nothing(
     assert command("recipient", "list", "--json")[1] == "[]\n"
 
 
-def test_a_database_that_fails_is_told_to_the_operator(command: Command, folder: Path) -> None:
+def test_a_database_failure_is_reported_to_the_operator(command: Command, folder: Path) -> None:
     command("apply", "shares.yaml")
     (folder / "sluicegate.db").write_bytes(b"no database at all" * 400)
     code, _, errors = command("recipient", "list")

@@ -120,7 +120,7 @@ async def test_a_share_that_was_not_granted_does_not_exist(
     assert await grants.shares(await _principal(recipients, "none")) == []
 
 
-async def test_a_warm_read_asks_the_database_nothing(
+async def test_a_warm_read_sends_no_query_to_the_database(
     store: Store, apply: Apply, recipients: Recipients
 ) -> None:
     await apply(DECLARED)

@@ -95,7 +95,7 @@ def test_what_follows_a_body_is_refused_at_its_limit(attacked: Attacked, parts: 
     assert status(answer) in (0, 431)
 
 
-def test_a_head_that_is_a_little_too_long_is_told_so(attacked: Attacked) -> None:
+def test_a_head_that_is_a_little_too_long_gets_that_reason(attacked: Attacked) -> None:
     with connected(attacked.lake.gateway.address) as connection:
         answer = pour(connection, [_HEAD, b"x: %s\r\n\r\n" % (b"x" * 65_500)])
     assert status(answer) == 431
@@ -207,7 +207,7 @@ def test_connections_leave_descriptors_for_the_rest() -> None:
     assert "LimitNOFILE" in done.stderr
 
 
-def test_an_address_with_too_many_connections_is_told_so(attacked: Attacked) -> None:
+def test_an_address_with_too_many_connections_gets_that_reason(attacked: Attacked) -> None:
     address = attacked.lake.gateway.address
     with crowd(address, 500, b""), connected(address, "127.0.1.1") as connection:
         answer = answered(connection)

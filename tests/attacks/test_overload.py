@@ -64,7 +64,7 @@ def test_a_recipient_with_3000_requests_at_once_keeps_nobody_else_waiting(attack
     assert "database does not" not in gateway.log
 
 
-def test_more_connections_than_the_gateway_holds_are_told_so(attacked: Attacked) -> None:
+def test_more_connections_than_the_gateway_holds_get_that_reason(attacked: Attacked) -> None:
     with attacked.watched() as watch:
         answers = at_once(attacked.lake.gateway.address, [_query(attacked)] * 3_000)
     watch.check(growth=150 * _MB)

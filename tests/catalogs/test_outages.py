@@ -177,7 +177,7 @@ def test_a_listing_goes_on_without_the_schemas_of_a_catalog_that_is_down(lake: L
     assert (alone.status_code, "retry-after" in alone.headers) == (503, True)
 
 
-def test_a_listing_asks_for_all_its_schemas_at_once(lake: Lake) -> None:
+def test_a_listing_requests_all_its_schemas_at_once(lake: Lake) -> None:
     assert all(comes_back(lake, f"schemas/{name}/tables") for name in ("main_whole", "main_us"))
     both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 
@@ -190,7 +190,9 @@ def test_a_listing_asks_for_all_its_schemas_at_once(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("path", ["schemas/main/tables/orders/metadata", "schemas/main_whole/tables"])
-def test_what_the_catalog_said_is_in_the_log_with_the_requests_id_alone(lake: Lake, path: str) -> None:
+def test_what_the_catalog_responded_is_only_in_the_log_with_the_requests_id(
+    lake: Lake, path: str
+) -> None:
     assert comes_back(lake, path)
     request_id = uuid.uuid4().hex
     with bad_day(lake, DAYS["fails"]):

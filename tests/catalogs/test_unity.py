@@ -127,7 +127,7 @@ def test_an_identity_that_the_catalog_refuses_makes_no_table_vanish(
     assert lake.gateway.logs("403 PERMISSION_DENIED User not allowed: gw@acme")
 
 
-def test_a_catalog_that_fails_is_told_without_its_words(lake: UnityLake) -> None:
+def test_a_failure_of_a_catalog_is_reported_without_its_message(lake: UnityLake) -> None:
     lake.unity.instead = lambda _: UnityReply.refusing("INTERNAL", "at 10.0.0.7:5432")
     try:
         answer = lake.ask("GET", "schemas/eu/tables/down/metadata")

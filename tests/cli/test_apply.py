@@ -77,7 +77,7 @@ def test_bad_standard_input_is_refused(
     assert expected in errors
 
 
-def test_a_pipeline_is_not_asked(command: Command) -> None:
+def test_a_pipeline_gets_no_prompt(command: Command) -> None:
     assert command("apply", "fewer.yaml")[1].splitlines()[-1] == "3 changes made"
 
 
@@ -99,7 +99,7 @@ def test_a_person_confirms_removals(
     assert command("apply", "shares.yaml", "--dry-run")[0] == (2 if left == 0 else 0)
 
 
-def test_a_person_is_not_asked_without_removals(command: Command, tmp_path: Path) -> None:
+def test_nothing_is_confirmed_without_removals(command: Command, tmp_path: Path) -> None:
     (tmp_path / "more.yaml").write_text(SHARES.replace("Daily", "Hourly"))
     code, shown = run_in_terminal("apply", "more.yaml", folder=tmp_path)
     assert (code, shown.splitlines()[-1]) == (0, "1 change made")

@@ -44,7 +44,7 @@ def reports(capsys: Capture) -> dict[str, dict[str, Any]]:
     return {report["name"]: report for report in json.loads(capsys.readouterr().out)}
 
 
-def test_plugins_tells_installed_enabled_and_provided(
+def test_plugins_lists_installed_enabled_and_provided(
     installed: Site, folder: Path, capsys: Capture
 ) -> None:
     configure(folder, "catalogs: {main: {type: uc, uri: x}}")
@@ -74,7 +74,7 @@ def test_plugins_fails_for_an_enabled_one_that_is_broken_or_missing(
     assert found["absent"]["distribution"] is None
 
 
-def test_plugins_works_without_a_configuration_and_tells_twins(
+def test_plugins_works_without_a_configuration_and_reports_duplicates(
     installed: Site, capsys: Capture
 ) -> None:
     installed.install("uc", CATALOG, distribution="acme-uc")
@@ -97,7 +97,7 @@ def test_plugins_works_without_a_configuration_and_tells_twins(
         ),
     ],
 )
-def test_config_check_tells_what_is_wrong_and_where(
+def test_config_check_reports_what_is_wrong_and_where(
     installed: Site, folder: Path, capsys: Capture, text: str, expected: str
 ) -> None:
     configure(folder, text)
@@ -105,7 +105,7 @@ def test_config_check_tells_what_is_wrong_and_where(
     assert capsys.readouterr().err.startswith(expected)
 
 
-def test_config_check_tells_the_problems_of_several_parts_at_once(
+def test_config_check_reports_the_problems_of_several_parts_at_once(
     installed: Site, folder: Path, capsys: Capture
 ) -> None:
     configure(folder, "catalogs: {main: {type: uc}}\ndatabase: mysql://x")
@@ -216,7 +216,7 @@ def test_tables_names_a_catalog_with_a_defect_and_lists_the_others(
         run(["tables"])
 
 
-def test_tables_tells_of_a_catalog_that_lists_nothing(
+def test_tables_reports_a_catalog_that_lists_nothing(
     installed: Site, folder: Path, capsys: Capture
 ) -> None:
     installed.install("bare", CATALOG.replace('return ["eu"]', "return []"))

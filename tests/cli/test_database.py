@@ -74,7 +74,7 @@ def test_a_backup_replaces_no_file(folder: Path, capsys: Capture) -> None:
         ("postgresql://u:s3cret@h/d", "postgresql://h/d is not SQLite; back it up with pg_dump"),
     ],
 )
-def test_what_cannot_be_backed_up_is_said(
+def test_what_cannot_be_backed_up_is_reported(
     folder: Path, capsys: Capture, database: str, message: str
 ) -> None:
     (folder / "gateway.yaml").touch(mode=0o600)

@@ -226,7 +226,7 @@ def test_a_database_that_does_not_respond_is_found(folder: Path, capsys: Capture
     assert "does not respond" in message
 
 
-def test_an_older_and_a_newer_schema_are_told_apart(folder: Path, capsys: Capture) -> None:
+def test_an_older_and_a_newer_schema_are_distinguished(folder: Path, capsys: Capture) -> None:
     import sqlite3
     from contextlib import closing
 

@@ -378,7 +378,7 @@ def test_processes_start_by_themselves_if_a_plugin_starts_a_thread_when_it_is_im
         ("many", "", 2, "expected a number from 1 to 256, or auto; got 'many'"),
     ],
 )
-def test_what_prevents_the_start_is_said_once(
+def test_what_prevents_the_start_is_reported_once(
     tmp_path: Path, count: str, configuration: str, code: int, message: str
 ) -> None:
     (tmp_path / "gateway.yaml").write_text(configuration)

@@ -112,7 +112,7 @@ def test_a_confirmed_deletion_removes_the_recipient(command: Command) -> None:
     ],
     ids=["yes", "no", "ctrl-c"],
 )
-def test_a_person_is_asked_before_a_deletion(
+def test_a_person_confirms_a_deletion(
     command: Command, tmp_path: Path, answer: str, code: int, last: str, left: int
 ) -> None:
     ended, shown = run_in_terminal("recipient", "delete", "acme", folder=tmp_path, typed=answer)
@@ -122,7 +122,7 @@ def test_a_person_is_asked_before_a_deletion(
     assert command("recipient", "show", "acme")[0] == left
 
 
-def test_a_person_is_asked_before_a_revocation(command: Command, tmp_path: Path) -> None:
+def test_a_person_confirms_a_revocation(command: Command, tmp_path: Path) -> None:
     code, shown = run_in_terminal("recipient", "revoke", "acme", folder=tmp_path, typed="n\n")
     assert (code, "Revoke access of recipient acme with 1 valid token" in shown) == (1, True)
     assert json.loads(command("recipient", "show", "acme", "--json")[1])["state"] == "active"

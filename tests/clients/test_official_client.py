@@ -79,11 +79,11 @@ def test_a_limit_gives_that_many_rows(
     assert len(frame) == min(limit, readers.expected(TABLE).num_rows)
 
 
-def test_the_version_is_told(readers: ReaderGateway) -> None:
+def test_the_version_is_returned(readers: ReaderGateway) -> None:
     assert delta_sharing.get_table_version(readers.recipient.url(TABLE)) == 3
 
 
-def test_the_metadata_is_told(readers: ReaderGateway) -> None:
+def test_the_metadata_is_returned(readers: ReaderGateway) -> None:
     metadata = delta_sharing.get_table_metadata(readers.recipient.url(TABLE))
     fields = json.loads(metadata.schema_string)["fields"]
     assert [(field["name"], field["type"]) for field in fields] == [
@@ -94,7 +94,7 @@ def test_the_metadata_is_told(readers: ReaderGateway) -> None:
 
 
 @pytest.mark.parametrize("use_delta_format", [True, False])
-def test_the_protocol_is_told(readers: ReaderGateway, use_delta_format: bool) -> None:
+def test_the_protocol_is_returned(readers: ReaderGateway, use_delta_format: bool) -> None:
     url = readers.recipient.url(TABLE)
     assert delta_sharing.get_table_protocol(url, use_delta_format).min_reader_version == 1
 

@@ -75,7 +75,7 @@ def test_loaded_credentials_open_the_table_and_no_other(lake: IcebergLake) -> No
         opened.new_output(f"{orders.location()}/mine").create().write(b"x")
 
 
-def test_what_is_not_there_is_told_in_icebergs_words(lake: IcebergLake) -> None:
+def test_missing_resources_have_icebergs_errors(lake: IcebergLake) -> None:
     client = lake.client()
     for name in ("nothing", BY_URL):
         with pytest.raises(NoSuchTableError):

@@ -133,7 +133,7 @@ def test_a_key_that_may_not_read_is_a_clear_error(server: SeaweedFS, tmp_path: P
         _assert_clean_log(lake)
 
 
-def test_a_killed_store_is_told_quickly_and_comes_back_by_itself(tmp_path: Path) -> None:
+def test_a_killed_store_is_reported_quickly_and_recovers_by_itself(tmp_path: Path) -> None:
     with SeaweedFS.start(tmp_path / "store") as server:
         write_table(server, ORDERS, ROWS)
         with s3_lake(tmp_path / "gateway", storage_of(server), [ORDERS]) as lake:

@@ -161,7 +161,7 @@ def test_an_issuer_is_taken_as_it_is_written(write: Write, issuer: str, audience
     assert (oidc.issuer, oidc.audience[0], oidc.claim) == (issuer, "a", "sub")
 
 
-def test_all_problems_are_told_in_the_order_of_the_file(write: Write) -> None:
+def test_all_problems_are_reported_in_the_order_of_the_file(write: Write) -> None:
     found = problems(write("server: {port: x}\nnope: 1\nsignin_key: y\n"))
     assert [problem.partition(":")[0] for problem in found] == ["1", "2", "3"]
 

@@ -71,7 +71,7 @@ def test_a_wrong_section_is_refused_where_it_stands(check: Check, text: str, exp
     assert any(problem.startswith(expected) for problem in problems), problems
 
 
-def test_problems_of_all_sections_are_told_at_once(check: Check) -> None:
+def test_problems_of_all_sections_are_reported_at_once(check: Check) -> None:
     with pytest.raises(ConfigurationError) as caught:
         check("catalogs: {a: {type: uc}, b: {type: uc, x: 1}}\nstorage: [{type: mem}]")
     assert len(caught.value.message.splitlines()) == 4

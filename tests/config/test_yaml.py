@@ -69,7 +69,7 @@ def _problems(text: str, model: type[BaseModel] = _Home) -> list[str]:
         ("{a: b}: 1", ["1:1: found unhashable key"]),
     ],
 )
-def test_problems_are_told_with_their_place(text: str, problems: list[str]) -> None:
+def test_problems_are_reported_with_their_place(text: str, problems: list[str]) -> None:
     found = _problems(text)
     assert not any("hunter" in line for line in found)
     if problems:

@@ -45,7 +45,7 @@ async def test_an_unreachable_server_is_named_without_its_password() -> None:
     assert PASSWORD not in raised.value.message
 
 
-async def test_a_missing_database_is_said_by_its_server(postgres: PostgresServer) -> None:
+async def test_a_missing_database_is_reported_by_its_server(postgres: PostgresServer) -> None:
     url = postgres.new_database().replace("/test_", "/absent_")
     with pytest.raises(ConfigurationError, match=r'database "absent_.*" does not exist'):
         await Store.open(url)

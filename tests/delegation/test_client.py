@@ -99,7 +99,7 @@ async def test_both_strategies_fail_the_same(desk: Desk, kind: str) -> None:
     assert raised.value.error_code == "CREDENTIAL_VENDING_FAILED"
 
 
-async def test_a_token_that_is_not_taken_any_more_is_asked_anew(desk: Desk, tmp_path: Path) -> None:
+async def test_a_rejected_token_is_requested_again(desk: Desk, tmp_path: Path) -> None:
     async with strategy("delegated", desk, FolderPurge(tmp_path)) as chosen:
         await chosen.execute(TASK)
         assert isinstance(chosen, Delegated)
@@ -122,7 +122,7 @@ async def test_a_service_that_does_not_let_in_or_is_away(desk: Desk, tmp_path: P
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("busy", ["/v1/oauth/tokens", "/v1/tasks/execute/synchronous"])
-async def test_a_service_that_is_busy_is_asked_again_later(busy: str, status: int) -> None:
+async def test_a_busy_service_gets_the_request_again_later(busy: str, status: int) -> None:
     json = {"Content-Type": "application/json"}
 
     def answer(request: Request) -> Reply:

@@ -78,7 +78,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.mark.parametrize("section", WRONG)
 @pytest.mark.usefixtures("site")
-def test_mistakes_are_told(section: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_reported(
+    section: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(f"delegation: {{{section}}}\n")
     assert run(["config", "check", "--config", str(file)]) == 1

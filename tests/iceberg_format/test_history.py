@@ -90,7 +90,7 @@ def test_a_rollback_goes_back_to_the_version(lake: IcebergSharing) -> None:
 
 
 @pytest.mark.parametrize("format_version", [1, 2])
-def test_who_read_what_was_rolled_back_is_not_told_changes(
+def test_a_reader_of_what_was_rolled_back_receives_no_changes(
     lake: IcebergSharing, format_version: int
 ) -> None:
     name, table = written(lake, format_version)
@@ -108,7 +108,7 @@ def test_who_read_what_was_rolled_back_is_not_told_changes(
 
 
 @pytest.mark.parametrize("expired", [False, True])
-def test_who_read_a_table_before_it_was_replaced_is_not_told_changes(
+def test_a_reader_from_before_a_replacement_receives_no_changes(
     lake: IcebergSharing, expired: bool
 ) -> None:
     name, table = written(lake)

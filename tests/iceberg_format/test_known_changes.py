@@ -75,7 +75,7 @@ def rows(*ids: int) -> pa.Table:
     return pa.table({"id": pa.array(ids, pa.int64()), "name": [f"row {id}" for id in ids]})
 
 
-async def test_what_was_told_is_told_again_without_reading_manifests(lake: Lake) -> None:
+async def test_a_repeated_response_reads_no_manifests(lake: Lake) -> None:
     table = lake.create()
     for number in range(4):
         table.append(rows(number))
@@ -105,7 +105,7 @@ async def test_one_more_version_is_the_only_one_that_is_made(lake: Lake) -> None
     assert len(lake.read) == 3  # with the metadata: all manifests are known from the newest snapshot
 
 
-async def test_a_rename_makes_what_was_told_untold(lake: Lake) -> None:
+async def test_a_rename_reverts_what_was_reported(lake: Lake) -> None:
     table = lake.create()
     table.append(rows(1))
     table.append(rows(2))

@@ -140,7 +140,7 @@ SOURCE = "src/sluicegate_manifest"
         ),
     ],
 )
-def test_a_difference_is_told_where_it_is(
+def test_a_difference_is_reported_with_its_place(
     plugin: Path, change: Callable[[Path], None], path: str, message: str
 ) -> None:
     change(plugin)

@@ -78,7 +78,7 @@ def test_own_plugins_are_those_of_the_repository() -> None:
     } == OWN_PLUGINS
 
 
-def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:
+def test_all_missing_plugins_are_reported_at_once_where_they_are_named(site: Site) -> None:
     settings = Settings.model_validate(
         {"catalogs": {"main": {"type": "absent-a"}}, "storage": [{"type": "absent-b"}]}
     )

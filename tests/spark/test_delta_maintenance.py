@@ -189,7 +189,7 @@ def test_files_of_an_iceberg_table_are_not_vacuumed(tables: DeltaTables, compact
         ("SNAPSHOT_EXPIRY", {}, "INVALID_PAYLOAD", "properties: 'format'"),
     ],
 )
-def test_what_cannot_be_is_told(
+def test_impossible_settings_are_reported(
     tables: DeltaTables,
     compacted: pa.Table,
     operation: str,
@@ -201,7 +201,7 @@ def test_what_cannot_be_is_told(
 
 
 @pytest.mark.parametrize("operation", ["TABLE_COMPACTION", "TABLE_VACUUM"])
-def test_a_table_that_is_not_there_is_told(tables: DeltaTables, operation: str) -> None:
+def test_a_missing_table_is_reported(tables: DeltaTables, operation: str) -> None:
     message = refusal_of(tables.run(operation, "missing`table"))
     assert message == "there is no Delta table at s3://lake/missing`table"
 

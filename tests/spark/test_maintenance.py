@@ -116,7 +116,7 @@ def test_compaction_joins_files_and_takes_deleted_rows_out(
     assert (again["rewritten_data_files"], again["added_data_files"]) == (0, 0)
 
 
-def test_compaction_takes_what_it_is_told(tables: IcebergTables) -> None:
+def test_compaction_uses_its_options(tables: IcebergTables) -> None:
     tables.write("sorted")
     rows = tables.rows("sorted")
     told = {"strategy": "sort", "sort_order": "zorder(id, city)", "where": "city = 'it''s' OR id < 20"}
@@ -196,7 +196,7 @@ def test_a_delta_table_in_the_directory_is_no_orphan(tables: IcebergTables) -> N
         ("TABLE_VACUUM", {}, "TABLE_VACUUM is for Delta tables, and this is an Iceberg table"),
     ],
 )
-def test_wrong_properties_are_told(
+def test_wrong_properties_are_reported(
     tables: IcebergTables,
     compacted: tuple[str, int],
     operation: str,
@@ -250,7 +250,7 @@ def test_names_are_only_names(tables: IcebergTables) -> None:
     assert result_of(tables.run("TABLE_COMPACTION", name))["rewritten_data_files"] == 0
 
 
-def test_spark_tells_which_tasks_of_a_session_are_done(spark: SparkSession) -> None:
+def test_spark_reports_which_tasks_of_a_session_are_done(spark: SparkSession) -> None:
     session = spark.newSession()
     assert finished_tasks(session) == (0, 0)
     session.range(0, 100, 1, 4).count()

@@ -76,7 +76,7 @@ async def test_a_catalog_that_knows_of_nothing_new_saves_the_listing(managed: De
     assert await latest(managed, first, latest_version=1) is first
 
 
-async def test_a_staged_commit_that_vanished_asks_to_try_again(managed: DeltaFolder) -> None:
+async def test_a_staged_commit_that_vanished_is_a_retryable_error(managed: DeltaFolder) -> None:
     commits = (CatalogCommit(2, 2000, f"{2:020}.{UUID}.json", 10),)
     with pytest.raises(Unavailable, match="try again"):
         await latest(managed, commits=commits, latest_version=2)

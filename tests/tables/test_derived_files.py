@@ -77,7 +77,7 @@ async def test_others_wait_while_so_many_are_made() -> None:
     assert await asyncio.gather(*asking) == [b"1", b"2", b"3"]
 
 
-async def test_who_waits_for_too_long_is_told_to_come_back(maker: Maker) -> None:
+async def test_a_request_that_waits_too_long_gets_a_retry_time(maker: Maker) -> None:
     files = DerivedFiles(at_once=1, timeout=0.05)
     first = asyncio.create_task(files.get(TABLE, maker.file, maker))
     await settled()
@@ -104,7 +104,7 @@ async def test_other_bytes_than_the_answer_named_are_not_served(maker: Maker) ->
     ("raised", "told"),
     [(TableUnreadable("a file is missing"), NotFound), (StorageError("try later"), StorageError)],
 )
-async def test_what_fails_is_told_and_tried_again(
+async def test_what_fails_is_reported_and_tried_again(
     maker: Maker, raised: Exception, told: type[Exception]
 ) -> None:
     files = DerivedFiles(at_once=1)

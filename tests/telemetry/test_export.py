@@ -140,7 +140,7 @@ async def test_only_what_failed_here_is_an_error_and_by_its_type(
         (NotFound("no such table", detail=SECRET), Status.STATUS_CODE_UNSET),
     ],
 )
-def test_a_step_that_raises_tells_the_type_alone(
+def test_a_step_that_raises_records_only_the_type(
     configured: Configure, collector: Collector, error: Exception, code: int
 ) -> None:
     shutdown = configured(otlp_endpoint=collector.endpoint)

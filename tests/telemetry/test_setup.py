@@ -120,7 +120,7 @@ def test_off_a_step_makes_nothing() -> None:
     assert span("resolve", catalog="lake") is span("sign", files=3)
 
 
-def test_a_collector_that_is_down_is_told_in_lines_and_holds_nobody_up() -> None:
+def test_a_collector_that_is_down_is_logged_and_delays_nobody() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
         written = python(f"""

@@ -101,7 +101,7 @@ def test_filters(command: Command, filters: list[str], tables: list[str]) -> Non
     assert (code, [entry["table"] for entry in json.loads(shown)]) == (0, tables)
 
 
-def test_where_nothing_was_given_that_is_said(command: Command) -> None:
+def test_an_empty_result_is_reported(command: Command) -> None:
     assert command("ledger", "--recipient", "nobody") == (0, "", "no entries found\n")
 
 

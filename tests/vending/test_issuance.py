@@ -35,7 +35,7 @@ async def issue(desk: Desk, name: str = "acme", **options: Any) -> TemporaryCred
     return await desk.vending.issue(desk.principals[name], ORDERS, desk.source, **options)
 
 
-async def test_the_vendor_is_asked_for_the_root_and_the_configured_life(desk: Desk) -> None:
+async def test_the_vendor_gets_the_root_and_the_configured_lifetime(desk: Desk) -> None:
     credentials = await issue(desk)
     acme = desk.principals["acme"]
     assert desk.vendor.scopes == [Scope((ROOT,), LIFETIME, acme)]
@@ -43,7 +43,7 @@ async def test_the_vendor_is_asked_for_the_root_and_the_configured_life(desk: De
 
 
 @pytest.mark.parametrize("spelled", [ROOT, f"{ROOT}/", ROOT.replace("memory", "MEMORY")])
-async def test_directories_are_asked_for_in_one_spelling(desk: Desk, spelled: str) -> None:
+async def test_directories_are_requested_in_one_spelling(desk: Desk, spelled: str) -> None:
     await issue(desk, locations=[spelled])
     assert desk.vendor.scopes[0].locations == (ROOT,)
 
@@ -209,7 +209,7 @@ async def test_unusable_answers_are_not_handed_on(
     assert await desk.entries() == []
 
 
-async def test_a_storage_that_gives_a_longer_life_than_asked_is_not_believed(desk: Desk) -> None:
+async def test_a_storage_that_exceeds_the_requested_lifetime_is_not_trusted(desk: Desk) -> None:
     longer = int(desk.clock.now) + (LIFETIME + 120) * 1000
     _answering(desk, expires_at=longer)
     scope = Scope((ROOT,), LIFETIME, desk.principals["acme"])
@@ -273,7 +273,7 @@ async def test_what_a_catalog_gives_for_nothing_is_not_used(
         await desk.vending.for_gateway(desk.principals["acme"], desk.source)
 
 
-async def test_an_upstream_that_fails_tells_recipients_nothing(desk: Desk) -> None:
+async def test_a_failing_upstream_reveals_nothing_to_recipients(desk: Desk) -> None:
     desk.vendor.failure = RuntimeError("https://upstream.internal said: token=TOP-SECRET")
     with pytest.raises(StorageError) as raised:
         await issue(desk)
@@ -281,7 +281,7 @@ async def test_an_upstream_that_fails_tells_recipients_nothing(desk: Desk) -> No
     assert raised.value.detail == "the vendor failed: RuntimeError"
 
 
-async def test_a_vendors_own_refusal_is_told(desk: Desk) -> None:
+async def test_a_vendors_own_refusal_is_reported(desk: Desk) -> None:
     desk.vendor.failure = PermissionDenied("the binding 'full' is not allowed for this storage")
     with pytest.raises(PermissionDenied, match="binding 'full'"):
         await issue(desk, binding="full")
@@ -295,13 +295,13 @@ async def test_a_failure_is_not_kept(desk: Desk) -> None:
     assert await issue(desk) == desk.vendor.answered[0]
 
 
-async def test_where_nobody_vends_it_is_said(desk: Desk) -> None:
+async def test_the_absence_of_vendors_is_reported(desk: Desk) -> None:
     desk.source = replace(desk.source, vendor=None)
     with pytest.raises(UnsupportedOperation, match="no temporary credentials are available"):
         await issue(desk)
 
 
-async def test_a_catalog_that_does_not_vend_for_a_directory_is_not_asked(desk: Desk) -> None:
+async def test_a_catalog_that_does_not_vend_for_a_directory_gets_no_request(desk: Desk) -> None:
     class Elsewhere(CredentialVendor):
         def vends(self, location: str) -> bool:
             return False

@@ -146,7 +146,7 @@ async def test_entries_outlive_a_database_that_is_away_for_a_while(
     assert "the ledger cannot be written" in caplog.text
 
 
-async def test_what_waits_is_bounded_and_what_is_lost_is_told(
+async def test_what_waits_is_bounded_and_what_is_lost_is_reported(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     ledger = Ledger(desk.store, retention=86_400, now=desk.clock, capacity=10)
@@ -216,7 +216,7 @@ async def test_queries(desk: Desk, query: dict[str, Any], found: str) -> None:
     assert "".join(each.id for each in await desk.entries(LedgerQuery(**query))) == found
 
 
-async def test_plugins_are_told_names_and_numbers(desk: Desk) -> None:
+async def test_plugins_receive_names_and_numbers(desk: Desk) -> None:
     acme = desk.principals["acme"]
     await desk.vending.issue(acme, ORDERS, desk.source)
     [found] = await desk.entries()

@@ -110,7 +110,7 @@ def test_iceberg_on_google_cloud() -> None:
         ),
     ],
 )
-def test_iceberg_is_told_where_new_ones_are_in_each_clouds_words(
+def test_iceberg_gets_the_refresh_endpoint_in_each_clouds_properties(
     kind: str, expected: dict[str, str]
 ) -> None:
     assert refresh_config(credentials(kind, {}), "v1/here") == expected

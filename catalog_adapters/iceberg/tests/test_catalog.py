@@ -51,7 +51,7 @@ async def test_delta_tables_among_the_generic_ones_are_tables(
         await catalog.load_table("ns0.images")
 
 
-async def test_a_catalog_without_generic_tables_is_not_asked_for_them(
+async def test_a_catalog_without_generic_tables_gets_no_requests_for_them(
     polaris: Polaris, connect: Connect
 ) -> None:
     polaris.tell("/v1/config", Reply(200, {"overrides": {"prefix": "lake"}, "defaults": {}}))
@@ -167,7 +167,7 @@ async def test_a_table_dropped_and_created_anew_has_another_id(
     assert before.id != after.id == polaris.tables[("ns0",), "t0"].id
 
 
-async def test_a_table_without_metadata_is_told_so(polaris: Polaris, connect: Connect) -> None:
+async def test_a_table_without_metadata_gets_that_reason(polaris: Polaris, connect: Connect) -> None:
     polaris.tell(LOAD, Reply(200, {"metadata": {"table-uuid": "u", "location": LOCATION}}))
     with pytest.raises(TableUnreadable, match="does not report the location"):
         await connect().load_table("ns0.t0")

@@ -208,7 +208,7 @@ async def test_namespaces_listed_again_and_again_are_listed_once(
     assert await connect().list_schemas() == ["ns0", "ns0.deep", "ns1"]
 
 
-async def test_an_answer_that_nobody_asked_for_is_no_answer(polaris: Polaris, connect: Connect) -> None:
+async def test_an_unrequested_response_is_no_response(polaris: Polaris, connect: Connect) -> None:
     polaris.tell(LOAD, Reply(304, b"", {"ETag": "x"}))
     with pytest.raises(Unavailable):
         await connect().load_table("ns0.t0")

@@ -75,7 +75,7 @@ async def test_a_table_that_breaks_is_listed_as_it_was_known(
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(29, 1), (30, 2)])
-async def test_a_broken_table_is_asked_again_after_half_a_minute(
+async def test_a_broken_table_is_read_again_after_half_a_minute(
     polaris: Polaris, generic: GenericTables, clock: Clock, seconds: int, asked: int
 ) -> None:
     polaris.tell(CLICKS, BROKEN[0])

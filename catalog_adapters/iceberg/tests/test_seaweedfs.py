@@ -124,7 +124,7 @@ async def test_ended_credentials_are_replaced_without_asking_for_the_table_again
     assert readable(opened(await vended(table)), table)
 
 
-async def test_who_may_see_nothing_is_told_of_nothing(lake: Lake) -> None:
+async def test_a_recipient_without_access_receives_nothing(lake: Lake) -> None:
     catalog = lake.connect(lake.server.nobody)
     with pytest.raises(Unavailable):
         await catalog.list_schemas()

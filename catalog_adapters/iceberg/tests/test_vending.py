@@ -154,7 +154,7 @@ async def test_a_table_that_was_created_anew_gets_no_credentials_for_the_old_one
     assert (await vend(await catalog.load_table("ns0.t0"))).location == LOCATION
 
 
-async def test_a_missing_endpoint_is_not_asked_again_and_again(
+async def test_a_missing_endpoint_is_not_requested_again_and_again(
     polaris: Polaris, connect: Connect
 ) -> None:
     lists(polaris, LISTED)
@@ -175,7 +175,7 @@ async def test_a_missing_endpoint_is_not_asked_again_and_again(
     ],
     ids=["relative", "rooted", "absolute", "of another host"],
 )
-async def test_the_endpoint_that_the_catalog_names_is_asked(
+async def test_the_endpoint_that_the_catalog_names_gets_the_request(
     polaris: Polaris, connect: Connect, advertised: str, asked: int
 ) -> None:
     given = {"prefix": LOCATION, "config": KEYS}
@@ -230,7 +230,7 @@ async def test_an_answer_without_keys_is_no_credentials(
     assert "credentials: storage" in (raised.value.detail or "")
 
 
-async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
+async def test_a_catalog_that_vends_without_a_request_and_without_an_expiry(
     polaris: Polaris, connect: Connect
 ) -> None:
     """Nessie's format: keys in `config`, no `storage-credentials`, no expiry, no endpoint."""
@@ -327,7 +327,9 @@ async def test_vendors_are_equal_as_long_as_the_table_is_the_same(
     assert len({first.vendor, other.vendor, anew.vendor}) == 3
 
 
-async def test_a_catalog_may_be_told_to_leave_credentials_to_the_storage(connect: Connect) -> None:
+async def test_a_catalog_can_be_configured_to_leave_credentials_to_the_storage(
+    connect: Connect,
+) -> None:
     assert (await connect(credentials="storage").load_table("ns0.t0")).vendor is None
 
 

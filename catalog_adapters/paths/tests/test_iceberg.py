@@ -57,7 +57,7 @@ async def test_a_new_snapshot_is_seen_at_once_and_the_id_stays(build: Build, lak
     assert first.id == second.id
 
 
-async def test_a_table_created_anew_is_told_by_its_metadata_and_keeps_its_id(
+async def test_a_recreated_table_is_recognized_by_its_metadata_and_keeps_its_id(
     build: Build, lake: Lake
 ) -> None:
     catalog = build({})

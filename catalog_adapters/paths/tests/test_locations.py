@@ -52,6 +52,6 @@ def test_a_location_has_one_spelling(written: str, meant: str) -> None:
         ("s3://lake/./orders", "cannot contain the segments"),
     ],
 )
-def test_what_is_no_location_is_told_so(written: str, told: str) -> None:
+def test_what_is_no_location_gets_that_reason(written: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         normalised(written)

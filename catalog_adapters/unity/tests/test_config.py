@@ -28,7 +28,7 @@ def test_the_address_is_the_servers(written: str, api: str) -> None:
     assert UnityConfig(uri=written).api == api
 
 
-def test_tokens_are_exchanged_at_the_server_unless_told_otherwise() -> None:
+def test_tokens_are_exchanged_at_the_server_by_default() -> None:
     exchange: dict[str, Any] = {"subject_token": "jwt"}
     config = UnityConfig.model_validate({"uri": URI, "token_exchange": exchange})
     assert config.exchange_uri == f"{URI}/api/1.0/unity-control/auth/tokens"

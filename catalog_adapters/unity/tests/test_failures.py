@@ -84,7 +84,7 @@ async def test_what_is_no_answer_of_a_unity_catalog_makes_it_unavailable(
         ("INTERNAL", Unavailable),
     ],
 )
-async def test_errors_are_told_in_the_gateways_own_words(
+async def test_errors_are_reported_in_the_gateways_own_words(
     unity: UnityServer, connected: Connected, code: str, found: type[NotFound | Unavailable]
 ) -> None:
     unity.instead = lambda _: UnityReply.refusing(code, INTERNAL)
@@ -118,7 +118,7 @@ async def test_errors_of_the_delta_api_come_in_either_shape(
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-async def test_what_passes_is_asked_again(
+async def test_a_temporary_failure_is_requested_again(
     unity: UnityServer, connected: Connected, status: int
 ) -> None:
     failures = [UnityReply(status), UnityReply(status)]
@@ -127,7 +127,7 @@ async def test_what_passes_is_asked_again(
     assert len(unity.requests) == 3
 
 
-async def test_what_does_not_pass_is_asked_three_times(
+async def test_what_does_not_pass_is_requested_three_times(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.instead = lambda _: UnityReply(503)
@@ -137,7 +137,7 @@ async def test_what_does_not_pass_is_asked_three_times(
 
 
 @pytest.mark.parametrize("reply", [UnityReply.refusing("PERMISSION_DENIED"), UnityReply(302), HTML])
-async def test_a_clear_answer_is_not_asked_for_again(
+async def test_a_definite_response_is_not_requested_again(
     unity: UnityServer, connected: Connected, reply: UnityReply
 ) -> None:
     unity.instead = lambda _: reply
@@ -208,7 +208,7 @@ async def test_a_cookie_is_not_kept(unity: UnityServer, connected: Connected) ->
     assert ["Cookie" in asked.headers for asked in unity.requests] == [False, False]
 
 
-async def test_a_token_that_an_error_repeats_is_not_told(
+async def test_a_token_that_an_error_repeats_is_redacted(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.instead = lambda asked: UnityReply.refusing(

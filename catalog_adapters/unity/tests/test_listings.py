@@ -75,7 +75,7 @@ async def test_only_delta_tables_with_files_are_listed(
     assert await connected().list_tables("eu") == (["orders"] if listed else [])
 
 
-async def test_a_listing_tells_the_ids_and_ages_of_its_tables(
+async def test_a_listing_has_the_ids_and_ages_of_its_tables(
     unity: UnityServer, connected: Connected
 ) -> None:
     add(unity, "orders", "visits")

@@ -235,7 +235,7 @@ async def test_a_table_that_keeps_its_own_log_has_no_commits(
 @pytest.mark.parametrize(
     "feature", ["delta.feature.catalogManaged", "delta.feature.catalogOwned-preview"]
 )
-async def test_older_servers_are_asked_for_commits_page_by_page(
+async def test_commits_are_requested_from_older_servers_page_by_page(
     unity: UnityServer, connected: Connected, feature: str
 ) -> None:
     unity.state.version = "0.4"
@@ -249,7 +249,7 @@ async def test_older_servers_are_asked_for_commits_page_by_page(
     assert {page["table_uri"] for page in pages} == {"file:///lake/m"}
 
 
-async def test_older_servers_with_authorization_are_asked_for_commits(
+async def test_commits_are_requested_from_older_servers_with_authorization(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.state.version, unity.state.tokens = "0.4", {"service-token"}

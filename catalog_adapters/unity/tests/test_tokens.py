@@ -45,7 +45,7 @@ async def test_nothing_is_shown_where_nothing_is_configured(
     assert "Authorization" not in unity.requests[0].headers
 
 
-async def test_a_refused_fixed_token_is_told_to_the_operator(
+async def test_a_refused_fixed_token_is_reported_to_the_operator(
     unity: UnityServer, connected: Connected
 ) -> None:
     with pytest.raises(Unavailable, match="rejects the gateway's token; ask the") as raised:
@@ -128,7 +128,7 @@ async def test_the_file_of_an_identity_token_is_read_each_time(
 
 
 @pytest.mark.parametrize("content", [None, "", " \n"])
-async def test_a_missing_identity_token_is_told_to_the_operator(
+async def test_a_missing_identity_token_is_reported_to_the_operator(
     connected: Connected, tmp_path: Path, content: str | None
 ) -> None:
     file = tmp_path / "identity"
@@ -205,7 +205,7 @@ async def test_an_oauth_client_gets_tokens(
         UnityReply(503),
     ],
 )
-async def test_a_token_endpoint_that_gives_none_is_told_without_secrets(
+async def test_a_token_endpoint_without_tokens_is_reported_without_secrets(
     unity: UnityServer, connected: Connected, reply: UnityReply
 ) -> None:
     unity.instead = lambda asked: reply if asked.path == EXCHANGE else None

@@ -187,7 +187,7 @@ async def test_fixed_keys_are_not_handed_on_until_the_catalog_is_mended(unity: U
     assert found == [(False, 1), (False, 1), (True, 2)]
 
 
-async def test_what_is_vended_tells_whether_it_is_handed_on(
+async def test_what_is_vended_shows_whether_it_is_handed_on(
     unity: UnityServer, connected: Connected
 ) -> None:
     register(unity, ROLE)
@@ -230,7 +230,7 @@ async def test_vendors_of_one_table_are_equal_and_of_two_are_not(
     assert (await catalog.load_table("eu.orders")).vendor != first
 
 
-async def test_a_failure_while_learning_is_told_when_credentials_are_needed(
+async def test_a_failure_while_learning_is_reported_when_credentials_are_needed(
     unity: UnityServer, connected: Connected
 ) -> None:
     register(unity, ROLE)
@@ -243,7 +243,7 @@ async def test_a_failure_while_learning_is_told_when_credentials_are_needed(
     assert (await vendor.vend(scope(S3))).secret == SESSION
 
 
-async def test_managed_tables_of_older_servers_are_asked_for_by_id(
+async def test_managed_tables_of_older_servers_are_requested_by_id(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.state.version = "0.4"
@@ -253,7 +253,7 @@ async def test_managed_tables_of_older_servers_are_asked_for_by_id(
     assert (await vendor.vend(scope(S3))).secret == SESSION
 
 
-async def test_managed_tables_are_never_asked_for_by_id_where_the_server_insists(
+async def test_managed_tables_are_never_requested_by_id_where_the_server_insists(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.state.delta_api_only = True

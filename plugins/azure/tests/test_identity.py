@@ -133,7 +133,7 @@ async def test_a_refused_token_gets_no_signing_key(server: Azurite) -> None:
     assert server.account not in refused.value.message
 
 
-async def test_an_account_that_does_not_answer_is_told_so() -> None:
+async def test_an_account_that_does_not_respond_is_reported() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         endpoint = f"https://127.0.0.1:{closed.getsockname()[1]}/acmelake"

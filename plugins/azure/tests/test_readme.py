@@ -38,5 +38,5 @@ def test_each_setting_has_a_row_and_each_row_a_setting() -> None:
     )
 
 
-def test_the_version_of_signatures_is_told() -> None:
+def test_the_version_of_signatures_is_returned() -> None:
     assert f"service version {VERSION}" in README

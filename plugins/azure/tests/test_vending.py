@@ -206,7 +206,7 @@ async def test_there_is_one_way_to_make_them(server: Azurite, by_key: Connect, b
         await vended(by_key(hierarchical=True), f"{server.prefix}orders", binding=binding)
 
 
-async def test_an_administrator_is_told_how_to_end_signatures(
+async def test_an_administrator_learns_how_to_end_signatures(
     server: Azurite, by_key: Connect, by_identity: Connect
 ) -> None:
     of_identity = await by_identity(hierarchical=True).end_sessions(ACME, 0)

@@ -35,6 +35,6 @@ def test_a_prefix_is_an_absolute_directory(prefix: str, expected: str) -> None:
         ("file:///srv/\0/", "empty"),
     ],
 )
-def test_any_other_prefix_is_refused_and_told_why(prefix: str, told: str) -> None:
+def test_any_other_prefix_is_refused_with_a_reason(prefix: str, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         FileConfig(prefix=prefix)

@@ -96,7 +96,7 @@ async def test_only_locations_below_the_prefix_are_signed(storage: Storage) -> N
             await storage.presign([f"{storage.prefix}mine", foreign], 60)
 
 
-async def test_links_live_as_long_as_asked(storage: Storage) -> None:
+async def test_links_live_as_long_as_requested(storage: Storage) -> None:
     assert (await storage.presign([], 60)).expires_at == 60_000
 
 

@@ -48,7 +48,7 @@ def test_a_prefix_is_spelled_one_way(given: str, prefix: str, bucket: str) -> No
         ),
     ],
 )
-def test_recipients_are_told_the_endpoint_that_they_reach(
+def test_recipients_get_the_endpoint_that_they_reach(
     settings: dict[str, Any], origin: str, connection: dict[str, str]
 ) -> None:
     config = GCSConfig(**LAKE, **settings)

@@ -85,7 +85,7 @@ async def test_a_machine_of_googles_signs_as_its_own_service_account(
     assert [path for path, _ in server.apis.requests if path.endswith(":signBlob")]
 
 
-async def test_a_workload_without_an_account_is_told_to_name_one(
+async def test_a_workload_without_an_account_gets_instructions_to_name_one(
     connected: Connected, default_credentials: Defaults
 ) -> None:
     default_credentials()

@@ -141,7 +141,7 @@ async def test_an_expired_url_is_refused(lake: FakeGCS, connected: Connected) ->
 @pytest.mark.parametrize(
     ("wanted", "lives"), [(1, 1), (3600, 3600), (604_800, 604_800), (700_000, 604_800)]
 )
-async def test_urls_live_as_long_as_asked_but_seven_days_at_most(wanted: int, lives: int) -> None:
+async def test_urls_live_as_long_as_requested_but_seven_days_at_most(wanted: int, lives: int) -> None:
     signed = await offline(now=NOW + 0.25).presign(["gs://lake/sales/a"], wanted)
 
     query = parse_qs(urlsplit(signed.urls[0]).query)

@@ -115,7 +115,7 @@ async def test_what_is_vended_ends_when_it_says_and_no_later_than_wanted(
     )
 
 
-async def test_the_gateways_own_token_is_asked_for_once(server: FakeGCS, connected: Connected) -> None:
+async def test_the_gateways_own_token_is_requested_once(server: FakeGCS, connected: Connected) -> None:
     storage = connected()
     for name in "abc":
         await storage.vend(scope(f"gs://lake/{name}"))
@@ -145,7 +145,7 @@ async def test_a_vended_token_reads_the_table(server: FakeGCS, connected: Connec
         (scope(*(f"gs://lake/{number}" for number in range(11))), UnsupportedOperation),
     ],
 )
-async def test_what_cannot_be_limited_is_refused_before_google_is_asked(
+async def test_what_cannot_be_limited_is_refused_before_a_request_to_google(
     server: FakeGCS, connected: Connected, wanted: Scope, refusal: type[Exception]
 ) -> None:
     with pytest.raises(refusal):
@@ -190,7 +190,7 @@ async def test_a_refusal_of_google_is_an_error_without_a_secret(
     assert [token for token in server.apis.tokens if token in told] == []
 
 
-async def test_ending_sessions_tells_what_an_administrator_can_do(connected: Connected) -> None:
+async def test_ending_sessions_reports_what_an_administrator_can_do(connected: Connected) -> None:
     ended = await connected().end_sessions(ACME, 0)
 
     assert not ended.applied

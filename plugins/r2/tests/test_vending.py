@@ -101,7 +101,7 @@ async def test_the_local_token_equals_an_independent_librarys(connected: Connect
     assert theirs.serialize(compact=True) == token
 
 
-async def test_cloudflare_is_asked_for_what_it_documents(connected: Connected, api: Any) -> None:
+async def test_cloudflare_gets_requests_that_it_documents(connected: Connected, api: Any) -> None:
     """Compares each field. Whether Cloudflare accepts the credentials is not tested."""
     storage = connected()
     vended = await storage.vend(scope(f"{LAKE}/sales/orders", f"{LAKE}/more", lifetime=1800))
@@ -180,7 +180,7 @@ def test_credentials_are_offered_only_where_they_can_be_given(
         ({"vending": None, "api_token": None}, scope(f"{LAKE}/a"), UnsupportedOperation),
     ],
 )
-async def test_what_cannot_be_vended_is_refused_before_cloudflare_is_asked(
+async def test_what_cannot_be_vended_is_refused_before_a_request_to_cloudflare(
     connected: Connected, api: Any, settings: dict[str, Any], wanted: Scope, refusal: type[Exception]
 ) -> None:
     with pytest.raises(refusal):
@@ -225,7 +225,7 @@ async def test_a_failure_of_the_api_is_an_error_without_a_secret(
     assert API_TOKEN not in f"{refused.value} {refused.value.detail} {caplog.text}"
 
 
-async def test_an_api_that_is_busy_is_asked_again(connected: Connected, api: Any) -> None:
+async def test_a_busy_api_gets_the_request_again(connected: Connected, api: Any) -> None:
     api.busy = 1
     vended = await connected().vend(scope(f"{LAKE}/a"))
 
@@ -240,7 +240,7 @@ async def test_a_dead_api_is_an_error_soon(connected: Connected) -> None:
         await storage.vend(scope(f"{LAKE}/a"))
 
 
-async def test_ending_sessions_tells_what_an_administrator_can_do(connected: Connected) -> None:
+async def test_ending_sessions_reports_what_an_administrator_can_do(connected: Connected) -> None:
     ended = await connected().end_sessions(ACME, 0)
 
     assert not ended.applied

@@ -63,7 +63,7 @@ async def test_the_chain_reads_a_named_profile(no_ambient_credentials: Path) -> 
     assert found == Credentials("AKIAOTHER", "hush")
 
 
-async def test_the_chain_tells_when_a_session_ends(no_ambient_credentials: Path) -> None:
+async def test_the_chain_records_when_a_session_ends(no_ambient_credentials: Path) -> None:
     end = (datetime.now(UTC) + timedelta(hours=1)).replace(microsecond=0)
     answer = {
         "Version": 1,

@@ -72,7 +72,7 @@ def test_a_commit_that_the_catalog_did_not_confirm_has_its_own_code() -> None:
     assert (failure.error_code, failure.retryable) == ("COMMIT_STATE_UNKNOWN", True)
 
 
-def test_a_failure_tells_no_secret_and_no_signature() -> None:
+def test_a_failure_contains_no_secret_and_no_signature() -> None:
     said = "GET https://store/key?X-Amz-Signature=abc with a-secret was refused"
     failure = failed_on_spark(AnalysisException(said), {"a-secret"})
     assert failure is not None
@@ -221,7 +221,7 @@ def test_what_spark_has_no_part_in_is_not_its_failure() -> None:
     assert failed_on_spark(ValueError("ours")) is None
 
 
-def test_an_error_of_spark_connect_tells_its_details() -> None:
+def test_an_error_of_spark_connect_has_its_details() -> None:
     connect = pytest.importorskip("pyspark.errors.exceptions.connect", exc_type=ImportError)
     failure = failed_on_spark(connect.SparkConnectGrpcException(OVER_GRPC))
     assert failure is not None

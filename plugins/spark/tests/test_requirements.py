@@ -28,7 +28,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("java")
-def test_a_folder_of_jars_that_is_none_is_told(tmp_path: Path) -> None:
+def test_an_invalid_folder_of_jars_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=f"jars: the folder '{tmp_path}/nowhere' does not exist"
     ):
@@ -39,9 +39,7 @@ def test_a_folder_of_jars_that_is_none_is_told(tmp_path: Path) -> None:
     start(jars=str(tmp_path))
 
 
-def test_java_that_is_missing_is_told(
-    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_java_is_reported(java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java.unlink()
     with pytest.raises(
         ConfigurationError, match=rf"JAVA_HOME \('{tmp_path}/jdk'\) contains no bin/java"
@@ -63,7 +61,7 @@ def test_java_that_is_missing_is_told(
         ({"remote": "sc://spark:15002"}, r"'grpc' is not installed: .*'sluicegate-spark\[connect\]'"),
     ],
 )
-def test_a_python_package_that_is_missing_is_told(
+def test_a_missing_python_package_is_reported(
     section: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requirements, "find_spec", lambda name: None)

@@ -93,7 +93,7 @@ async def test_the_verifier_of_the_issuer_decides() -> None:
         assert (await authentication.authenticate(asking(f"Bearer {sent}"))).method == issuer
 
 
-async def test_a_plugin_is_asked_when_no_verifier_says_mine() -> None:
+async def test_a_plugin_decides_when_no_verifier_recognizes_a_token() -> None:
     authentication = chain(FakeVerifier("one"))
     for sent in ("Own mine", f"Bearer {token({'mine': 1}, {'iss': 'mine'})}.mine", "Bearer mine"):
         assert (await authentication.authenticate(asking(sent))).name == "plugged"

@@ -40,7 +40,7 @@ def test_no_window_has_more_requests_than_the_burst_and_the_rate(
 
 
 @given(RATES, st.integers(0, 2_000))
-def test_a_request_passes_when_it_was_told_to_come_again(rate: Rate, before: int) -> None:
+def test_a_request_passes_after_its_retry_time(rate: Rate, before: int) -> None:
     clock = Seconds()
     buckets: TokenBuckets[str] = TokenBuckets(10, clock)
     for _ in range(before):

@@ -107,7 +107,7 @@ def test_links_to_generated_files_count_for_their_recipient(lake: LimitedLake) -
     assert "this recipient can send" in refused(answer)
 
 
-def test_every_answer_tells_the_limits(lake: LimitedLake) -> None:
+def test_every_response_has_the_limits(lake: LimitedLake) -> None:
     client = lake.clients["shown"]
     before = client.get("/delta-sharing/shares")
     assert before.headers["ratelimit-policy"] == (

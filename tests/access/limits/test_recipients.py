@@ -46,7 +46,7 @@ def headers_after(made: RecipientLimiter, recipient: str = "acme") -> dict[str, 
     return {name.decode(): value.decode() for name, value in found}
 
 
-def test_too_many_requests_are_refused_until_the_time_that_is_told(clock: Clock) -> None:
+def test_too_many_requests_are_refused_until_the_retry_time(clock: Clock) -> None:
     made = limiter(clock, requests_per_minute=6, burst=2)
     made.admit("acme")
     made.admit("acme")
@@ -58,14 +58,14 @@ def test_too_many_requests_are_refused_until_the_time_that_is_told(clock: Clock)
     made.admit("acme")
 
 
-def test_nothing_is_counted_and_told_without_limits(clock: Clock) -> None:
+def test_nothing_is_counted_and_returned_without_limits(clock: Clock) -> None:
     made = limiter(clock)
     assert headers_after(made) == {}
     made.offer("acme", None, 10**9, 10**15)
     assert made.use.of("acme", made.today).files == 0
 
 
-def test_the_response_tells_limits_and_what_is_left(clock: Clock) -> None:
+def test_the_response_has_limits_and_what_is_left(clock: Clock) -> None:
     made = limiter(clock, requests_per_minute=100, files_per_day=10, bytes_per_day=10**15 - 1)
     made.offer("acme", None, 4, 700)
     assert headers_after(made) == {
@@ -76,7 +76,7 @@ def test_the_response_tells_limits_and_what_is_left(clock: Clock) -> None:
     }
 
 
-def test_a_burst_is_told_with_the_time_that_it_takes(clock: Clock) -> None:
+def test_a_burst_is_described_with_the_time_that_it_takes(clock: Clock) -> None:
     policy = headers_after(limiter(clock, requests_per_minute=60, burst=300))["ratelimit-policy"]
     assert policy == '"requests";q=300;w=300'
 
@@ -97,7 +97,7 @@ def test_a_response_beyond_the_days_quota_is_refused_and_not_counted(
     made.offer("rival", None, 5, 500)
 
 
-def test_a_response_larger_than_the_quota_is_told_to_be_smaller(clock: Clock) -> None:
+def test_a_response_larger_than_the_quota_is_refused_with_a_hint(clock: Clock) -> None:
     made = limiter(clock, files_per_day=5)
     with pytest.raises(
         RateLimited, match=r"this response has 1,000 files, .* at most 5 per day: request"

@@ -53,7 +53,7 @@ def test_only_its_owner_may_read_the_file(tmp_path: Path, overwrite: bool) -> No
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_existing_file_is_only_overwritten_when_told_to(tmp_path: Path) -> None:
+def test_an_existing_file_is_only_overwritten_on_request(tmp_path: Path) -> None:
     path = tmp_path / "acme.share"
     path.write_text("old")
     path.chmod(0o644)

@@ -43,7 +43,7 @@ async def _why_refused(grants: Grants, clock: Clock, issued: IssuedCredential) -
     return None
 
 
-async def test_a_token_is_random_and_lives_as_long_as_it_is_told(
+async def test_a_token_is_random_and_has_the_requested_lifetime(
     recipients: Recipients, clock: Clock
 ) -> None:
     one = await recipients.create("one")

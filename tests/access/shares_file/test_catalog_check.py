@@ -187,7 +187,7 @@ def test_apply_warns_of_branches_that_do_not_exist(
     assert told is None or told in errors[0]
 
 
-def test_apply_asks_for_each_source_once(unity: UnityServer, command: Command, tmp_path: Path) -> None:
+def test_apply_requests_each_source_once(unity: UnityServer, command: Command, tmp_path: Path) -> None:
     tables = ", ".join(
         f"t{number}: {{catalog: main, table: {prefix}eu.orders}}"
         for number, prefix in enumerate(("", "main."))
@@ -202,7 +202,7 @@ def test_apply_asks_for_each_source_once(unity: UnityServer, command: Command, t
     assert (unity.count("/tables/main.eu.orders"), unity.count("/tables")) == (1, 1)
 
 
-def test_apply_asks_nobody_offline(unity: UnityServer, command: Command, tmp_path: Path) -> None:
+def test_apply_sends_no_requests_offline(unity: UnityServer, command: Command, tmp_path: Path) -> None:
     share(tmp_path, table("eu.gone"))
     code, shown, errors = command("apply", "shares.yaml", "--offline")
     assert (code, errors, unity.requests) == (0, [], [])

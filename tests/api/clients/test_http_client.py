@@ -80,7 +80,9 @@ def tokens_of(server: Server, http: HttpClient) -> AccessTokens:
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-async def test_what_passes_is_asked_again(server: Server, http: HttpClient, status: int) -> None:
+async def test_a_temporary_failure_is_requested_again(
+    server: Server, http: HttpClient, status: int
+) -> None:
     server.replies = [Reply(status), Reply(status, headers={"Retry-After": "0"}), FINE]
     assert (await http.send(HttpRequest("GET", server.uri))).status == 200
     assert len(server.asked) == 3
@@ -99,7 +101,7 @@ async def test_what_passes_is_asked_again(server: Server, http: HttpClient, stat
         (Reply(302, headers={"Location": "/elsewhere"}), 1),
     ],
 )
-async def test_how_often_it_is_asked(
+async def test_how_often_it_is_requested(
     server: Server, http: HttpClient, reply: Reply, times: int
 ) -> None:
     server.replies = [reply]
@@ -139,7 +141,7 @@ async def test_cookies_are_not_kept(server: Server, http: HttpClient) -> None:
     assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
 
 
-async def test_a_refused_token_is_renewed_once_and_asked_with_once_more(
+async def test_a_refused_token_is_renewed_once_and_the_request_repeated_once(
     server: Server, http: HttpClient
 ) -> None:
     server.replies = [Reply(401), FINE]
@@ -150,7 +152,7 @@ async def test_a_refused_token_is_renewed_once_and_asked_with_once_more(
 
 
 @pytest.mark.parametrize("given", [None, SecretStr("given")])
-async def test_what_cannot_be_renewed_is_not_asked_with_again(
+async def test_what_cannot_be_renewed_is_not_used_again(
     server: Server, http: HttpClient, given: SecretStr | None
 ) -> None:
     server.replies = [Reply(401)]
@@ -167,7 +169,7 @@ async def test_a_token_that_an_error_repeats_is_taken_out(server: Server, http: 
     assert "given" not in repr(answer)
 
 
-async def test_a_token_endpoint_that_is_not_there_is_told_without_its_words(http: HttpClient) -> None:
+async def test_a_missing_token_endpoint_is_reported_without_its_message(http: HttpClient) -> None:
     tokens = tokens_of(Server("http://127.0.0.1:9"), http)
     with pytest.raises(Unavailable, match="cannot sign in to the server now"):
         await tokens.get()
@@ -213,7 +215,7 @@ async def test_a_request_that_may_have_been_applied_is_not_repeated(
 
 
 @pytest.mark.parametrize("reply", LOST)
-async def test_a_request_that_is_said_to_be_idempotent_is_repeated(
+async def test_a_request_declared_idempotent_is_repeated(
     server: Server, http: HttpClient, reply: Reply
 ) -> None:
     server.replies = [reply, FINE]

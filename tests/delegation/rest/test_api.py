@@ -117,7 +117,7 @@ async def test_a_waiting_task_is_cancelled_at_once(desk: Desk) -> None:
         assert (again.status_code, again.json()["error_code"]) == (409, "TASK_ENDED")
 
 
-async def test_a_running_task_is_stopped_and_its_caller_told(desk: Desk) -> None:
+async def test_a_running_task_is_stopped_and_its_caller_notified(desk: Desk) -> None:
     waiting = Waiting()
     async with running_service(desk, waiting, lease={"heartbeat": 1}) as service:
         call = asyncio.create_task(service.post("/execute/synchronous", body()))

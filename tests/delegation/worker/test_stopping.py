@@ -51,7 +51,7 @@ async def prolonged(desk: Desk, task_id: str) -> None:
         await anyio.sleep(0.05)
 
 
-async def test_a_lease_is_kept_until_an_executor_that_was_told_to_stop_has_stopped(desk: Desk) -> None:
+async def test_a_lease_is_kept_until_a_stopping_executor_has_stopped(desk: Desk) -> None:
     stopping = replace(desk, settings=settings(drain_timeout=0))
     task = await stopping.queue.submit(payload(), "polaris")
     executor = Unhurried()

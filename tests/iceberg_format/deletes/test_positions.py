@@ -83,7 +83,7 @@ def test_a_slice_of_positions_is_that_slice() -> None:
     ],
     ids=["empty", "cut", "no paths", "texts", "nulls"],
 )
-def test_a_broken_file_is_told(data: bytes | pa.Table) -> None:
+def test_a_broken_file_is_reported(data: bytes | pa.Table) -> None:
     broken = data if isinstance(data, bytes) else parquet(data)
     with pytest.raises(TableUnreadable, match="delete file"):
         positions_by_file(broken)
@@ -101,7 +101,7 @@ def test_a_broken_file_is_told(data: bytes | pa.Table) -> None:
         ({"upper_bounds": "b"}, ["", "b"], ["ba"]),
     ],
 )
-def test_what_a_file_may_name_is_told_by_its_manifest(
+def test_what_a_file_may_name_is_in_its_manifest(
     told: dict[str, str], named: list[str], not_named: list[str]
 ) -> None:
     file = positions(told)
@@ -116,7 +116,7 @@ def test_recipes_are_read_as_they_were_written(recipe: StoredVector | PositionDe
 
 
 @pytest.mark.parametrize("text", ["", "x", "{}", "[]", "1", '["other"]', '["vector", "a"]', "[[]]"])
-def test_recipes_of_other_releases_are_told(text: str) -> None:
+def test_recipes_of_other_releases_are_reported(text: str) -> None:
     with pytest.raises(TableUnreadable, match="release"):
         parse_recipe(text)
 

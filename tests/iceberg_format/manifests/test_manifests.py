@@ -54,7 +54,7 @@ def test_files_of_dates_that_python_does_not_know_are_read(kind: tuple[str, str]
     assert [entry.file["file_path"] for entry in entries] == ["0.parquet", "1.parquet"]
 
 
-def test_a_broken_manifest_is_told() -> None:
+def test_a_broken_manifest_is_reported() -> None:
     good = manifest(_DATE, list(range(200)))
     dice, told = random.Random(1), 0
     for _ in range(1000):
@@ -77,6 +77,6 @@ def test_a_broken_manifest_is_told() -> None:
         b'{"format-version": 2, "schemas": [], "schema": {"fields": []}, "properties": [1]}',
     ],
 )
-def test_broken_metadata_is_told(data: bytes) -> None:
+def test_broken_metadata_is_reported(data: bytes) -> None:
     with pytest.raises(TableUnreadable, match="metadata file of the Iceberg table is broken"):
         parse_metadata(data)

@@ -151,7 +151,7 @@ def test_what_no_shape_can_say_is_refused(
         ("boolean", b"\x00", b"\x01", None, None),
     ],
 )
-def test_bounds_are_told_where_they_are_exactly_valid(
+def test_bounds_are_returned_where_they_are_exactly_valid(
     type_: str, lower: bytes, upper: bytes, minimum: Any, maximum: Any
 ) -> None:
     columns = schema(field(1, "c", type_)).fields

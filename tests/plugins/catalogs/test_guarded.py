@@ -75,7 +75,7 @@ async def test_a_fresh_answer_is_given_without_asking() -> None:
     assert main.upstream.asked.total() == 1
 
 
-async def test_a_stale_answer_is_given_while_the_catalog_is_asked() -> None:
+async def test_a_stale_response_is_returned_while_the_catalog_is_queried() -> None:
     main = Guarded(Upstream(orders=ORDERS), max_age=10, stale_while_revalidate=60)
     await main.load()
     moved = replace(ORDERS, location="memory://lake/moved")
@@ -88,7 +88,7 @@ async def test_a_stale_answer_is_given_while_the_catalog_is_asked() -> None:
     assert main.upstream.asked.total() == 2
 
 
-async def test_what_is_too_old_is_asked_for_first() -> None:
+async def test_what_is_too_old_is_requested_first() -> None:
     main = Guarded(Upstream(orders=ORDERS), max_age=10, stale_while_revalidate=60)
     await main.load()
     recreated = main.upstream.tables["orders"] = replace(ORDERS, id="t-9")
@@ -104,7 +104,7 @@ async def test_a_pinned_state_is_never_stale(table: CatalogTable) -> None:
         await main.after(2)
 
 
-async def test_one_question_is_asked_for_all_who_wait() -> None:
+async def test_one_request_is_sent_for_all_who_wait() -> None:
     main = Guarded(Upstream(orders=ORDERS))
     answers = await asyncio.gather(*(main.load() for _ in range(50)))
     assert answers == [ORDERS] * 50
@@ -159,7 +159,7 @@ async def test_one_broken_table_is_no_harm_to_others() -> None:
     assert await main.load() == ORDERS
 
 
-async def test_a_missing_table_is_asked_for_once_in_a_while() -> None:
+async def test_a_missing_table_is_requested_once_in_a_while() -> None:
     main = Guarded(Upstream(), max_age=10)
     for _ in range(3):
         with pytest.raises(NotFound):
@@ -212,7 +212,7 @@ async def test_a_fault_of_an_adapter_is_its_own_tables_outage(
     assert "storage_location" in caplog.text
 
 
-async def test_a_catalog_is_asked_a_bounded_number_of_things_at_once() -> None:
+async def test_a_catalog_gets_a_bounded_number_of_concurrent_requests() -> None:
     tables = {f"t{number}": ORDERS for number in range(20)}
     main = Guarded(Upstream(**tables), max_concurrency=3)
     running, most = 0, 0

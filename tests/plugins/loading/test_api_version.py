@@ -53,7 +53,7 @@ def test_a_plugin_for_a_newer_api_is_refused_before_it_is_imported(site: Site, v
     assert message.endswith(UPGRADE_GATEWAY)
 
 
-def test_a_newer_api_is_also_refused_when_only_running_the_module_tells(site: Site) -> None:
+def test_a_newer_api_is_also_refused_when_only_running_the_module_shows_it(site: Site) -> None:
     site.install("one", f"{CATALOG}\nsluicegate_api_version = str(9.0)")
     assert refusal().endswith(UPGRADE_GATEWAY)
 

@@ -146,7 +146,7 @@ def test_a_table_that_a_policy_hides_does_not_exist(
 @pytest.mark.parametrize(
     "path", [f"{SHARE}/schemas/eu/tables", f"{SHARE}/all-tables", f"{NAMESPACE}/tables"]
 )
-def test_a_listing_asks_for_a_page_at_once_and_later_policies_for_what_is_left(
+def test_a_listing_checks_a_page_at_once_and_with_later_policies_what_is_left(
     policies: PolicyGateway, path: str
 ) -> None:
     shared = [name for name in NAMES if name != "vault" or not path.startswith(NAMESPACE)]
@@ -191,7 +191,7 @@ def test_what_a_policy_adds_does_not_count(policies: PolicyGateway) -> None:
     assert policies.listed(path) == [name for name in NAMES if name != "visits"]
 
 
-def test_where_nothing_is_left_no_policy_is_asked(policies: PolicyGateway) -> None:
+def test_where_nothing_is_left_no_policy_decides(policies: PolicyGateway) -> None:
     policies.first.hidden = set(NAMES)
     assert policies.listed(f"{SHARE}/all-tables") == []
     assert policies.second.asked == []
@@ -255,7 +255,7 @@ def test_a_table_that_is_left_no_way_of_access_says_so(policies: PolicyGateway) 
     assert b"it offers no temporary credentials" in answer.body
 
 
-def test_no_policy_is_asked_about_directories_that_are_not_shared(policies: PolicyGateway) -> None:
+def test_no_policy_decides_on_directories_that_are_not_shared(policies: PolicyGateway) -> None:
     assert policies.ask("GET", TABLE.replace("orders", "plain")).status == 200
     assert policies.first.asked == [("acme", "read", ["plain"])]
 
@@ -291,7 +291,7 @@ async def test_a_policy_that_does_not_answer_is_not_waited_for() -> None:
     assert raised.value.detail == "own-1: no response within 0.05 seconds"
 
 
-def test_capabilities_of_plugins_are_told_with_the_gateways_own(policies: PolicyGateway) -> None:
+def test_capabilities_of_plugins_are_announced_with_the_gateways_own(policies: PolicyGateway) -> None:
     answer = policies.ask("GET", f"{SHARE}/schemas/eu/tables/clicks/metadata")
     assert answer.headers["delta-sharing-capabilities"] == "responseformat=parquet;own-audit=full"
     assert "delta-sharing-capabilities" not in policies.ask("GET", f"{SHARE}/all-tables").headers

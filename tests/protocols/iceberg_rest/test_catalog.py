@@ -25,7 +25,7 @@ ENDPOINTS = {
 
 
 @pytest.mark.parametrize("warehouse", ["sales", "SALES"])
-def test_the_configuration_tells_where_the_share_is_and_what_is_served(
+def test_the_configuration_has_the_prefix_of_the_share_and_the_endpoints(
     catalog: IcebergGateway, warehouse: str
 ) -> None:
     answer = catalog.get(f"{ICEBERG}/config?warehouse={warehouse}")
@@ -87,7 +87,7 @@ def test_pages_hold_every_table_once(catalog: IcebergGateway, first: str) -> Non
         (f"{NAMESPACE}/tables/nothing", 404),
     ],
 )
-def test_what_exists_is_told_without_vending(catalog: IcebergGateway, path: str, status: int) -> None:
+def test_existence_is_answered_without_vending(catalog: IcebergGateway, path: str, status: int) -> None:
     before = len(catalog.vending.vendor.scopes)
     assert catalog.ask("HEAD", path).status == status
     assert len(catalog.vending.vendor.scopes) == before

@@ -85,7 +85,7 @@ def test_writes_are_forbidden(catalog: IcebergGateway, method: str, path: str) -
 @pytest.mark.parametrize(
     "path", [f"{ICEBERG}/config?warehouse=sales", f"{TABLE}/orders", "/iceberg/v1/x"]
 )
-def test_nobody_is_told_anything_without_a_token(
+def test_nobody_receives_anything_without_a_token(
     catalog: IcebergGateway, path: str, authorization: str | None, challenge: str
 ) -> None:
     headers = [] if authorization is None else [("authorization", authorization)]
@@ -99,7 +99,7 @@ def test_remote_signing_alone_is_refused(catalog: IcebergGateway) -> None:
     assert refused(answer) == (400, "BadRequestException")
 
 
-def test_a_vendor_that_fails_is_told_to_come_again(catalog: IcebergGateway) -> None:
+def test_a_failing_vendor_returns_a_retry_time(catalog: IcebergGateway) -> None:
     vendor = catalog.vending.vendor
     vendor.failure = RuntimeError("with a secret of the upstream")
     try:

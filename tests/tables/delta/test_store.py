@@ -138,7 +138,7 @@ async def test_a_missing_bucket_is_a_missing_table(bucket: S3Folder) -> None:
         await latest(bucket)
 
 
-async def test_a_log_cleaned_up_while_it_is_read_asks_to_try_again(
+async def test_a_log_cleaned_up_while_it_is_read_is_a_retryable_error(
     bucket: S3Folder, table: DeltaFolder
 ) -> None:
     bucket.hidden.add(f"{LOG}/{11:020}.json")

@@ -194,7 +194,7 @@ def test_the_metadata_has_what_the_most_demanding_snapshot_needs() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_nothing_is_told_about_files(version: int) -> None:
+def test_nothing_is_revealed_about_files(version: int) -> None:
     content = written(shape(version))
     (current,) = content["snapshots"]
     assert current["summary"] == {"operation": "append"}

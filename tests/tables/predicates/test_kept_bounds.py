@@ -54,7 +54,7 @@ def test_what_was_derived_is_kept() -> None:
     assert (len(derived), derived.nbytes) == (2, 32)
 
 
-def test_chunks_are_told_apart() -> None:
+def test_chunks_are_distinguished() -> None:
     derived = DerivedColumns()
     whole = pa.array(["a", "b", "c"])
     for chunk in (whole, whole[:2], whole[1:], pa.array(["a", "b", "c"]), whole):

@@ -89,7 +89,7 @@ async def test_concurrent_requests_load_a_table_once(
 
 
 @pytest.mark.parametrize("newer", [{"metadata_location": "v2"}, {"metadata_tag": "b"}])
-async def test_who_was_told_of_a_newer_state_does_not_get_the_one_that_is_loaded_for_others(
+async def test_a_reader_of_a_newer_state_does_not_get_the_one_loaded_for_others(
     reader: TableReader, format: SlowFormat, table: DeltaFolder, newer: dict[str, str]
 ) -> None:
     older = {"metadata_location": "v1", "metadata_tag": "a"}

@@ -65,7 +65,7 @@ def test_what_a_recipient_may_not_have_is_refused(asked: str | None, allowed: st
         TokenBindings([Vault()]).find(asked, recipient(allowed))
 
 
-def test_an_unknown_binding_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_binding_is_reported_with_the_known_ones() -> None:
     with pytest.raises(InvalidRequest, match="session, role, full, vault"):
         TokenBindings([Vault()]).find("kerberos", recipient())
 

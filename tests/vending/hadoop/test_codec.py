@@ -184,7 +184,7 @@ def test_damaged_identifiers_are_malformed_or_read(noise: bytes, at: int) -> Non
         (b"HDTS\x01\x05\x0a\x03\x0a\x01a", "a token without identifier"),
     ],
 )
-def test_malformed_files_are_told_apart(content: bytes, problem: str) -> None:
+def test_malformed_files_are_distinguished(content: bytes, problem: str) -> None:
     with pytest.raises(MalformedToken, match=problem):
         TokenFile.decode(content)
 

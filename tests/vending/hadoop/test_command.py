@@ -74,7 +74,7 @@ def test_appending_keeps_what_the_file_has(lake: HadoopLake, tmp_path: Path) -> 
     assert TokenFile.decode(path.read_bytes()) == first
 
 
-def test_a_token_that_is_replaced_is_told(lake: HadoopLake, tmp_path: Path) -> None:
+def test_a_replaced_token_is_reported(lake: HadoopLake, tmp_path: Path) -> None:
     path = tmp_path / "token.hdts"
     assert lake.command(ORDERS, "-o", str(path)).returncode == 0
     done = lake.command(VISITS, "-o", str(path), "--append")

@@ -59,7 +59,7 @@ def test_a_token_says_what_the_document_wants(lake: HadoopLake) -> None:
     assert told["tables"] == [{"name": "lake.sales.orders", "location": "s3a://lake/orders"}]
 
 
-def test_the_file_is_that_of_the_answer_that_tells_more(lake: HadoopLake) -> None:
+def test_the_file_is_that_of_the_more_complete_response(lake: HadoopLake) -> None:
     answer = lake.ask("orders")
     told, token, *_ = issued(answer)
     assert TokenFile.decode(base64.b64decode(answer.json()["file"])).tokens == {"s3a://lake": token}
@@ -202,9 +202,7 @@ class TestBonded:
         ({"tokens": ["AAAA"]}, "the token is malformed at byte"),
     ],
 )
-def test_a_bad_request_is_told_what_is_wrong(
-    lake: HadoopLake, body: dict[str, Any], problem: str
-) -> None:
+def test_a_bad_request_gets_the_reason(lake: HadoopLake, body: dict[str, Any], problem: str) -> None:
     assert problem in refused(lake.ask("orders", **body), 400, "INVALID_PARAMETER_VALUE")
 
 

@@ -54,7 +54,7 @@ def test_no_secret_is_shown(kind: str, layout: Layout) -> None:
     assert SESSION_TOKEN.strip() not in lines
 
 
-def test_what_has_expired_is_told() -> None:
+def test_what_has_expired_is_reported() -> None:
     token = made_up_token(SESSION_KIND, Layout.B)
     assert "23:13:20.123Z (expired)" in shown(token, now=EXPIRES)
     assert "(expired)" not in shown(token, now=EXPIRES - 1)

@@ -158,7 +158,7 @@ async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
         ({"client_id": "unknown"}, "401 unauthorized_client"),
     ],
 )
-async def test_a_refused_client_is_told_in_the_log_alone(
+async def test_a_refused_client_is_reported_in_the_log_only(
     polaris: Polaris, client: Client, settings: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(Unavailable) as raised:

@@ -21,7 +21,7 @@ def settings(uri: str = URI, **answer: Any) -> Settings:
 @pytest.mark.parametrize(
     "uri", ["lake.example/api", "https://", "https://me@lake.example", "https://a?b", "https://a/ b#c"]
 )
-def test_an_address_that_is_none_is_told_in_words(uri: str) -> None:
+def test_an_invalid_address_is_described_in_words(uri: str) -> None:
     with pytest.raises(ValidationError, match="must be a URL such as https://polaris"):
         IcebergConfig.model_validate({"uri": uri})
 
@@ -92,7 +92,7 @@ def test_generic_tables_are_offered_where_their_address_is(route: str, offered: 
         ),
     ],
 )
-def test_credentials_are_asked_of_the_catalog_alone(advertised: str | None, asked: str) -> None:
+def test_credentials_are_requested_from_the_catalog_only(advertised: str | None, asked: str) -> None:
     assert settings(overrides={"prefix": "lake"}).credentials(TABLE, advertised) == asked
 
 

@@ -89,7 +89,7 @@ async def test_a_long_lived_key_gives_sessions_that_end(moto: str, binding: str 
     assert before + 890 < vended.expires_at / 1000 <= time.time() + 900
 
 
-async def test_a_key_that_is_asked_for_is_passed_on(moto: str) -> None:
+async def test_a_requested_key_is_passed_on(moto: str) -> None:
     vended = await vend(config_of(moto), "full")
 
     assert vended.secret == {"access_key_id": "AKIAEXAMPLE", "secret_access_key": "hush"}
@@ -186,7 +186,7 @@ async def test_nothing_is_sent_that_is_not_configured(service: ScriptedAWS) -> N
     }
 
 
-async def test_an_external_id_is_told_to_its_own_role_only(service: ScriptedAWS) -> None:
+async def test_an_external_id_is_sent_to_its_own_role_only(service: ScriptedAWS) -> None:
     config = config_of(
         service.endpoint,
         role_arn="arn:aws:iam::123456789012:role/gateway",

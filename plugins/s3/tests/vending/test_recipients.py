@@ -29,7 +29,7 @@ def test_a_name_that_fits_is_the_sessions(name: str) -> None:
         ("acme=0123456789abcdef", "acme_0123456789abcdef="),
     ],
 )
-def test_any_other_is_sanitised_and_told_apart_by_a_digest(name: str, begins: str) -> None:
+def test_any_other_is_sanitised_and_distinguished_by_a_digest(name: str, begins: str) -> None:
     assert re.fullmatch(f"{re.escape(begins)}[0-9a-f]{{16}}", session_name(named(name)))
 
 

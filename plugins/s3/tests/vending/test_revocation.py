@@ -180,7 +180,7 @@ async def test_any_other_refusal_is_an_error(service: ScriptedAWS) -> None:
         await end(storage_of(service.endpoint, "arn:aws:iam::1:role/reader"))
 
 
-async def test_what_cannot_be_ended_is_told(moto: str, role: str) -> None:
+async def test_what_cannot_be_ended_is_reported(moto: str, role: str) -> None:
     ended = await end(storage_of(moto, role, allowed_bindings=["session", "full"]))
 
     assert ended.applied

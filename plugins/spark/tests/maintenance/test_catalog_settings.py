@@ -213,7 +213,7 @@ async def test_icebergs_client_is_the_service_itself() -> None:
         ({"token": "abc"}, {"rest.auth.type": "oauth2", "token": "<abc>"}),
     ],
 )
-async def test_a_catalog_without_a_client_is_asked_as_configured(
+async def test_a_catalog_without_a_client_gets_requests_as_configured(
     section: dict[str, Any], expected: dict[str, str]
 ) -> None:
     found = await properties(catalog(credentials="storage", **section))
@@ -230,7 +230,7 @@ async def test_a_catalog_without_a_client_is_asked_as_configured(
         {"parameters": {"tenant": "acme"}},
     ],
 )
-async def test_what_icebergs_client_cannot_ask_is_asked_for_it(client: dict[str, Any]) -> None:
+async def test_what_icebergs_client_cannot_request_is_requested_for_it(client: dict[str, Any]) -> None:
     asked: list[Request] = []
     ports: list[int] = []
 

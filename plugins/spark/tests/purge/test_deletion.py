@@ -79,7 +79,7 @@ def test_few_objects_far_apart_are_looked_up_one_by_one(
     assert names_in(server, "apart") == names[1:19]
 
 
-def test_what_the_store_refuses_is_left_and_told(server: SeaweedFS, proxy: RefusingStore) -> None:
+def test_what_the_store_refuses_is_left_and_reported(server: SeaweedFS, proxy: RefusingStore) -> None:
     there = write(server, "refused", [f"{number}.parquet" for number in range(9)])
     proxy.refuses = lambda key: key.endswith(("3.parquet", "4.parquet"))
     done = delete_objects(access_of(server, endpoint=proxy.endpoint), there)

@@ -67,7 +67,7 @@ def test_all_that_leads_to_files_is_read(packed: bool) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"\x1f\x8b", b'{"snapshots": [1]}'])
-def test_what_is_no_metadata_is_told(data: bytes) -> None:
+def test_what_is_no_metadata_is_reported(data: bytes) -> None:
     with pytest.raises(ValueError, match="not the metadata of a table"):
         parse_history(data)
 

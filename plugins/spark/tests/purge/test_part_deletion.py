@@ -115,7 +115,7 @@ def test_a_part_whose_credentials_expired_is_repeated_once(server: SeaweedFS) ->
     assert outcome["example"] == paths[0]
 
 
-def test_credentials_that_are_only_said_to_have_expired_delete(server: SeaweedFS) -> None:
+def test_credentials_that_only_claim_to_have_expired_delete(server: SeaweedFS) -> None:
     paths = write(server, "clock")
     (outcome,) = run(expired(server), Part(7), paths, seconds=600)
     assert (outcome["finished"], outcome["deleted"], outcome["left"]) == (True, 10, 0)

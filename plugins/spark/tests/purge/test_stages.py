@@ -21,6 +21,6 @@ def test_a_stage_counts_for_the_metadata_that_it_was_finished_with(
     assert stages.is_due(stage) is due
 
 
-def test_a_record_tells_its_stage_and_its_table() -> None:
+def test_a_record_has_its_stage_and_its_table() -> None:
     assert stage_of(recorded(CONTENT, OLD, "uuid")) == CONTENT
     assert table_of(recorded(CONTENT, OLD, None)) == (OLD, None)

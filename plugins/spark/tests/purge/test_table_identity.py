@@ -42,7 +42,9 @@ def test_a_table_is_known_by_the_metadata_files_that_it_had(task: DelegatedTask,
 
 
 @pytest.mark.parametrize(("began", "meant"), [("uuid-1", True), ("uuid-0", False)])
-def test_a_uuid_tells_tables_apart_whose_metadata_files_have_one_name(began: str, meant: bool) -> None:
+def test_a_uuid_distinguishes_tables_whose_metadata_files_have_one_name(
+    began: str, meant: bool
+) -> None:
     task = purge_of((recorded(METADATA, "1-b.metadata.json", began),), SECOND)
     history = History("uuid-1", False, (), (), (), (FIRST,))
     assert is_requested_table(task, SECOND, history, OldMetadata((FIRST,), ())) is meant

@@ -89,7 +89,7 @@ async def new_client(recipients: Recipients) -> str:
     return str((await recipients.create("acme", kind="oauth")).client_id)
 
 
-async def test_a_token_lives_as_long_as_it_is_told(
+async def test_a_token_has_the_requested_lifetime(
     gateway: Replica, recipients: Recipients, clock: Clock
 ) -> None:
     token = await gateway.issue(await new_client(recipients))

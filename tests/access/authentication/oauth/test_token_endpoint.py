@@ -321,14 +321,16 @@ async def test_a_bearer_token_is_no_client_and_a_client_secret_no_bearer_token(
     assert answer.json()["error"] == "invalid_client"
 
 
-async def test_an_expired_client_is_told_so(oauth: RunningEndpoint, clock: Clock) -> None:
+async def test_an_expired_client_gets_that_reason(oauth: RunningEndpoint, clock: Clock) -> None:
     clock.advance(100 * SECOND)
     refused = await oauth.ask_well()
     assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
     assert refused.json()["error_description"].startswith("the OAuth client has expired")
 
 
-async def test_a_revoked_client_is_told_so(oauth: RunningEndpoint, recipients: Recipients) -> None:
+async def test_a_revoked_client_gets_that_reason(
+    oauth: RunningEndpoint, recipients: Recipients
+) -> None:
     await recipients.revoke("acme")
     refused = await oauth.ask_well()
     assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")

@@ -113,7 +113,7 @@ async def test_a_new_key_is_found_at_once_and_a_removed_one_forgotten(
     assert not await watched.has("first")
 
 
-async def test_a_flood_of_unknown_keys_asks_the_issuer_hardly_ever(
+async def test_a_flood_of_unknown_keys_sends_the_issuer_few_requests(
     issuer: Issuer, watched: Watched
 ) -> None:
     for _ in range(3):
@@ -124,7 +124,7 @@ async def test_a_flood_of_unknown_keys_asks_the_issuer_hardly_ever(
     assert await watched.has("first")
 
 
-async def test_without_keys_a_down_issuer_is_unavailable_and_not_asked_again_and_again(
+async def test_without_keys_a_down_issuer_is_unavailable_and_gets_few_requests(
     issuer: Issuer, watched: Watched
 ) -> None:
     issuer.fail(JWKS)

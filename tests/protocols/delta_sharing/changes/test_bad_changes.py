@@ -105,7 +105,7 @@ def test_wrong_request(case: Wrong, lake: SharedLake, changing: LakeTable) -> No
     assert case.says in error["message"]
 
 
-def test_the_first_shared_version_and_later_ones_are_told(
+def test_the_first_shared_version_and_later_ones_are_returned(
     lake: SharedLake, changing: LakeTable
 ) -> None:
     for ask in (feed, stream):

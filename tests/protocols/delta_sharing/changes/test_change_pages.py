@@ -84,7 +84,7 @@ def test_pages_stay_in_the_range_while_the_table_moves_on(
     assert "nextPageToken" not in rest.end
 
 
-def test_historical_lines_are_told_once(lake: SharedLake, table: LakeTable) -> None:
+def test_historical_lines_are_returned_once(lake: SharedLake, table: LakeTable) -> None:
     commit(table, 0, protocol(), metadata(**FEED), add("a"), add("b"))
     commit(table, 1, metadata(**FEED, comment="1"), add("c"), add("d"))
     commit(table, 2, metadata(**FEED, comment="2"))

@@ -146,7 +146,7 @@ def test_renamed_columns_need_delta_format(
     )
 
 
-def test_mapped_columns_that_kept_their_names_can_be_said_in_parquet(
+def test_mapped_columns_that_kept_their_names_can_be_expressed_in_parquet(
     lake: SharedLake, table: LakeTable, ask: Ask
 ) -> None:
     commit(table, 0, protocol(2), mapped(physical="id"), add("a"))
@@ -226,7 +226,7 @@ def test_the_kernel_reads_rows_that_vectors_deleted(
     assert rows == [*((0, "insert", row) for row in range(10)), *deleted, *rest]
 
 
-def test_the_client_is_told_why_it_cannot_read_deleted_rows_in_parquet(
+def test_the_client_learns_why_it_cannot_read_deleted_rows_in_parquet(
     lake: SharedLake, table: LakeTable
 ) -> None:
     commit(table, 0, VECTORS, metadata(**FEED), add("a", deletionVector=inline_vector([1])))

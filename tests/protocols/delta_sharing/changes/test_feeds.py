@@ -69,7 +69,7 @@ def changing(lake: SharedLake) -> LakeTable:
 
 @pytest.mark.parametrize("form", ["parquet", "delta"])
 @pytest.mark.parametrize(("asked", "first", "last"), RANGES, ids=str)
-def test_a_range_is_told_commit_by_commit(
+def test_a_range_is_returned_commit_by_commit(
     lake: SharedLake, changing: LakeTable, asked: dict[str, Any], first: int, last: int, form: str
 ) -> None:
     answer = ChangeAnswer.of(feed(lake, changing, form=form, **asked))
@@ -146,7 +146,7 @@ def test_the_members_of_lines_in_delta_format(lake: SharedLake, changing: LakeTa
 
 
 @pytest.mark.parametrize(("asked", "digest"), [("Delta", hashlib.sha256), ("parquet", hashlib.md5)])
-def test_file_ids_are_hashed_as_asked(
+def test_file_ids_are_hashed_as_requested(
     lake: SharedLake, changing: LakeTable, asked: str, digest: Any
 ) -> None:
     response = feed(lake, changing, startingVersion=3, headers={"fileidhash": asked})
@@ -210,7 +210,9 @@ def test_historical_metadata_comes_before_the_files_of_its_version(
     assert later.said[1] == ("metaData", 2)
 
 
-def test_historical_protocols_are_told_in_delta_format_only(lake: SharedLake, table: LakeTable) -> None:
+def test_historical_protocols_are_returned_in_delta_format_only(
+    lake: SharedLake, table: LakeTable
+) -> None:
     commit(table, 0, protocol(), metadata(**FEED), add("a"))
     commit(table, 1, protocol(2), add("b"))
     commit(table, 2, protocol(3, "columnMapping", "deletionVectors"))

@@ -71,7 +71,7 @@ def write(folder: DeltaFolder, commits: int) -> None:
         folder.commit(version, add(f"f{version}"), full_remove(f"f{version - 1}"))
 
 
-async def test_a_range_asked_again_costs_one_listing(folder: DeltaFolder, asked: Asked) -> None:
+async def test_a_range_requested_again_costs_one_listing(folder: DeltaFolder, asked: Asked) -> None:
     write(folder, 40)
     format = DeltaFormat()
     latest = await format.latest(folder.table(), folder.directory, None)
@@ -104,7 +104,7 @@ async def test_a_replaced_commit_is_read_anew(folder: DeltaFolder) -> None:
     assert await paths(await changes(format, folder, 2, 2)) == [["another"]]
 
 
-async def test_a_range_larger_than_the_cache_is_told_all_the_same(
+async def test_a_range_larger_than_the_cache_is_returned_as_well(
     folder: DeltaFolder, asked: Asked
 ) -> None:
     write(folder, 100)

@@ -38,7 +38,7 @@ def changing(lake: SharedLake) -> LakeTable:
 @pytest.mark.parametrize("schema", ["full", "history"])
 @pytest.mark.parametrize("form", ["parquet", "delta"])
 @pytest.mark.parametrize(("start", "end"), [(0, None), (0, 5), (1, 2), (4, 4), (5, 5)])
-def test_adds_and_removes_that_changed_data_are_told(
+def test_adds_and_removes_that_changed_data_are_reported(
     lake: SharedLake, changing: LakeTable, start: int, end: int | None, form: str, schema: str
 ) -> None:
     asked: dict[str, Any] = {"startingVersion": start}
@@ -77,7 +77,7 @@ def test_a_stream_is_answered_at_once_though_the_client_could_wait(
 
 
 @pytest.mark.parametrize("form", ["parquet", "delta"])
-def test_changes_of_the_metadata_are_told(lake: SharedLake, table: LakeTable, form: str) -> None:
+def test_changes_of_the_metadata_are_reported(lake: SharedLake, table: LakeTable, form: str) -> None:
     commit(table, 0, protocol(), metadata(**FEED), add("a"))
     commit(table, 1, metadata(comment="the feed is off now"), add("b"))
     commit(table, 2, full_remove("b"))
@@ -94,7 +94,7 @@ def test_changes_of_the_metadata_are_told(lake: SharedLake, table: LakeTable, fo
     assert later.said == [("protocol",), ("metaData", 2), ("remove", 2, "b")]
 
 
-def test_changes_of_the_protocol_are_told_when_asked_for(lake: SharedLake, table: LakeTable) -> None:
+def test_changes_of_the_protocol_are_reported_on_request(lake: SharedLake, table: LakeTable) -> None:
     commit(table, 0, protocol(), metadata(), add("a"))
     commit(table, 1, protocol(3, "deletionVectors"), add("b"))
     asked: dict[str, Any] = {"startingVersion": 0, "includeHistoricalProtocol": True}

@@ -233,7 +233,7 @@ def test_an_older_range_keeps_its_columns_when_the_table_was_replaced(
     start=st.integers(0, 7),
     length=st.integers(0, 7),
 )
-def test_any_history_is_told_as_deltalake_tells_it(
+def test_any_history_is_reported_as_deltalake_reports_it(
     lake: SharedLake, steps: list[Step], columns: bool, start: int, length: int
 ) -> None:
     table = lake.table()

@@ -22,7 +22,7 @@ def test_directory_access_is_not_promised_where_it_cannot_be_served(client: http
 
 
 @pytest.mark.parametrize("modes", ["url", "dir", "dir,url"])
-def test_a_client_is_told_that_there_are_only_urls(client: httpx.Client, modes: str) -> None:
+def test_a_client_learns_that_there_are_only_urls(client: httpx.Client, modes: str) -> None:
     capabilities = {"delta-sharing-capabilities": f"accessMode={modes}"}
     answer = client.get(f"{URL}/metadata", headers=capabilities)
     plain = client.get(f"{URL}/metadata")

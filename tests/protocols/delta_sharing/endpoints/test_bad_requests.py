@@ -218,7 +218,7 @@ def test_wrong_request(case: Wrong, client: httpx.Client) -> None:
         assert case.says in error["message"]
 
 
-def test_a_request_without_any_token_is_told_how_to_send_one(gateway: RunningGateway) -> None:
+def test_a_request_without_a_token_gets_instructions_to_send_one(gateway: RunningGateway) -> None:
     answer = httpx.get(f"{gateway.endpoint}/shares")
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"

@@ -94,7 +94,7 @@ def test_no_results_still_give_a_token_to_go_on(client: httpx.Client) -> None:
     assert items(client, "/shares", pageToken=answer["nextPageToken"]) == items(client, "/shares")
 
 
-def test_a_table_tells_its_format(client: httpx.Client) -> None:
+def test_a_table_has_its_format(client: httpx.Client) -> None:
     listed = next(t for t in items(client, "/shares/sales/all-tables") if t["name"] == "Orders")
     answer = client.get("/shares/sales/schemas/eu/tables/ORDERS").json()
     assert answer == {**listed, "format": "delta"}

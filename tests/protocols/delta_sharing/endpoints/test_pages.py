@@ -87,14 +87,14 @@ def test_pages_and_refreshes_stay_on_their_version_while_the_table_moves_on(
     assert end(refreshed)["refreshToken"]
 
 
-def test_the_last_line_comes_only_when_it_was_asked_for(client: httpx.Client) -> None:
+def test_the_last_line_comes_only_on_request(client: httpx.Client) -> None:
     assert "endStreamAction" not in ask(client, {})[-1]
     lines = ask(client, {}, **END)
     expiries = [json.loads(line)["file"]["expirationTimestamp"] for line in lines[2:-1]]
     assert end(lines) == {"minUrlExpirationTimestamp": min(expiries)}
 
 
-def test_metadata_has_two_lines_whatever_was_asked_for(client: httpx.Client) -> None:
+def test_metadata_has_two_lines_for_each_request(client: httpx.Client) -> None:
     answer = client.get(f"{ORDERS}/metadata", headers=END)
     assert answer.headers["delta-sharing-capabilities"] == "responseformat=parquet"
     assert len(answer.text.splitlines()) == 2

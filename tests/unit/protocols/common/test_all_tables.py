@@ -66,7 +66,7 @@ async def test_each_catalog_has_sixteen_requests_at_once() -> None:
     assert (one.most, two.most) == (16, 32)
 
 
-async def test_a_catalog_that_is_down_is_not_asked_for_all_of_its_schemas(
+async def test_a_catalog_that_is_down_gets_no_requests_for_all_of_its_schemas(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     listing = Listing(lambda schema: Unavailable("down") if schema.name.startswith("a") else None)

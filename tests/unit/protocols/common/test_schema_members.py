@@ -19,7 +19,7 @@ def test_an_item_that_was_created_again_has_another_id() -> None:
     assert member_id(SCHEMA, ORDERS) != member_id(SCHEMA, replace(ORDERS, id="c2"))
 
 
-def test_items_without_an_id_are_told_apart_by_their_names() -> None:
+def test_items_without_an_id_are_distinguished_by_their_names() -> None:
     unknown = replace(ORDERS, id=None)
     ids = {member_id(SCHEMA, each) for each in (unknown, replace(unknown, name="c1"), ORDERS)}
     assert len(ids) == 3

@@ -99,7 +99,7 @@ def test_dir_is_offered_where_the_log_is_all_of_the_table(
         ({"access_modes": ("dir",)}, {"format": "iceberg"}, "iceberg"),
     ],
 )
-def test_a_table_tells_the_formats_of_the_doors_that_it_can_be_read_by(
+def test_a_table_has_the_formats_of_the_protocols_that_can_read_it(
     access: DirectoryAccess,
     lake: str,
     options: dict[str, Any],

@@ -67,7 +67,7 @@ async def located(offers: ListedOffers, table: SharedTable = TABLE) -> str | Non
     return None if location is None else location.rpartition("/")[2]
 
 
-async def test_catalogs_are_asked_once_in_a_while(
+async def test_catalogs_are_queried_once_in_a_while(
     offers: ListedOffers, catalogs: Catalogs, clock: Clock
 ) -> None:
     for _ in range(3):
@@ -78,7 +78,7 @@ async def test_catalogs_are_asked_once_in_a_while(
     assert catalogs.requested == ["t", "t"]
 
 
-async def test_tables_shared_by_url_alone_are_not_asked_for(
+async def test_tables_shared_by_url_alone_are_not_requested(
     offers: ListedOffers, catalogs: Catalogs
 ) -> None:
     assert await located(offers, replace(TABLE, access_modes=("url",))) is None

@@ -249,7 +249,7 @@ async def test_unknown_names_are_reported_with_the_nearest(path: AssetPath, mess
         await World().explain(path)
 
 
-async def test_offline_asks_no_catalog() -> None:
+async def test_offline_queries_no_catalog() -> None:
     world = World()
     world.gateway.catalog.clear()
     found = await world.explain(offline=True)

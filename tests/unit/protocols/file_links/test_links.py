@@ -37,7 +37,7 @@ def test_a_link_has_the_shape_that_clients_take_for_presigned() -> None:
     assert len(signature) == 64
 
 
-def test_links_come_in_the_order_asked_and_expire_together() -> None:
+def test_links_come_in_the_requested_order_and_expire_together() -> None:
     links = ContentLinks(KEY, "https://gateway.example", "lake", lambda: ISSUED + 0.9)
     signed = links.sign(["b", "a", "b"], 60)
     assert [urlsplit(url).path for url in signed.urls] == [f"/content/lake/{name}" for name in "bab"]

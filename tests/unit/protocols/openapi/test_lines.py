@@ -95,6 +95,6 @@ def test_the_last_line(value: dict[str, Any], valid: bool) -> None:
     assert fits("EndStreamAction", value) is valid
 
 
-def test_readers_of_the_document_are_told_that_items_are_lines() -> None:
+def test_the_document_says_that_items_are_lines() -> None:
     responses = [SCHEMAS[f"{name}Answer"] for name in ("Metadata", "Query", "Changes")]
     assert all("one line of the NDJSON response" in each["description"] for each in responses)

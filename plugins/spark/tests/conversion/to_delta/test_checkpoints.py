@@ -114,7 +114,7 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path)
 
 
-async def test_a_checkpoint_alone_says_what_its_commits_said(log: Log) -> None:
+async def test_a_checkpoint_alone_has_the_state_of_its_commits(log: Log) -> None:
     kept = [file("a b%2F/ü.parquet"), file("s3://other/c", partition=None), file("d", vector='x"y')]
     await log.commit(0, [*kept, file("gone"), file("e")])
     await log.commit(1, [file("e", vector="v")], [file("gone"), file("e")])
@@ -181,7 +181,7 @@ async def test_removed_files_are_taken_over_from_a_checkpoint_in_parts(log: Log)
     assert log.removed(await log.checkpoint()) == [("a", ""), ("c", "")]
 
 
-async def test_a_file_that_came_back_and_left_again_is_told_once(log: Log) -> None:
+async def test_a_file_that_came_back_and_left_again_is_reported_once(log: Log) -> None:
     await log.commit(0, [file("a"), file("b")])
     await log.commit(1, [], [file("a")])
     await log.checkpoint()

@@ -26,7 +26,7 @@ def test_field_ids_stay_when_columns_are_added() -> None:
     assert second.field_ids[join_path(("tags", "element"))] == 3
 
 
-def test_field_ids_of_a_column_mapping_are_kept_and_files_are_told_by_physical_names() -> None:
+def test_field_ids_of_a_column_mapping_are_kept_and_files_have_physical_names() -> None:
     place = {"type": "struct", "fields": [delta_field("town", "string", id=7, physicalName="p7")]}
     found = columns_of(delta_schema(delta_field("place", place, id=5, physicalName="p5")), {}, 9)
     assert found.field_ids == {"p5": 5, join_path(("p5", "p7")): 7}

@@ -61,7 +61,7 @@ def test_pyiceberg_reads_the_bounds_of_statistics(
         ("decimal(21, 2)", Decimal(1 - 2**63)),
     ],
 )
-def test_a_bound_that_cannot_be_said_exactly_is_left_out(type_: str, value: Any) -> None:
+def test_a_bound_that_cannot_be_expressed_exactly_is_left_out(type_: str, value: Any) -> None:
     assert bound(value, type_, upper=True) is None
 
 

@@ -18,7 +18,7 @@ def test_an_error_has_its_code_and_message() -> None:
     )
 
 
-def test_a_client_that_asks_for_the_size_of_the_file_reads_the_message_next() -> None:
+def test_a_client_that_requests_the_size_of_the_file_reads_the_message_next() -> None:
     response = store_error(REFUSED, MESSAGE, 400, "HEAD")
     body = store_error(REFUSED, MESSAGE, 400).body
     assert (response.status_code, response.body) == (200, b"")

@@ -17,7 +17,7 @@ from sluicegate.protocols.iceberg_rest.file_access.table_files import is_beyond_
         (None, False),
     ],
 )
-def test_a_range_behind_the_end_of_a_file_is_told_from_other_errors(
+def test_a_range_beyond_the_end_of_a_file_differs_from_other_errors(
     detail: str | None, expected: bool
 ) -> None:
     assert is_beyond_the_end(StorageError("the store fails", detail=detail)) is expected
