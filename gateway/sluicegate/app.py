@@ -37,8 +37,8 @@ from sluicegate.protocols.auditing import lazy_operations, recorded
 from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
+from sluicegate.protocols.delta_sharing.negotiation import PluginCapabilities
 from sluicegate.protocols.delta_sharing.paths import PREFIX
-from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabilities
 from sluicegate.protocols.delta_sharing.warm_up import warm_up
 from sluicegate.protocols.early_refusals import refused_early
 from sluicegate.protocols.file_links.links import link_keys, link_maker

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from sluicegate._util.memory.garbage_collection import collect_all, paused_collection
+from sluicegate._util.memory import collect_all, paused_collection
 
 
 def test_collection_goes_on_after_the_imports() -> None:
@@ -55,7 +55,7 @@ def test_garbage_is_found_among_objects_that_are_never_scanned() -> None:
 
 _HOLES = """
 import gc, re
-from sluicegate._util.memory.garbage_collection import collect_all
+from sluicegate._util.memory import collect_all
 
 def anonymous():
     return 1024 * int(re.search(r"Anonymous:\\s+(\\d+)", open("/proc/self/smaps_rollup").read())[1])

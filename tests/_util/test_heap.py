@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from sluicegate._util.memory.heap import share_arenas
+from sluicegate._util.memory import share_arenas
 
 _THREADS = """
 import ctypes, threading
-from sluicegate._util.memory.heap import share_arenas
+from sluicegate._util.memory import share_arenas
 
 share_arenas()
 ready, end = threading.Barrier(13), threading.Barrier(13)

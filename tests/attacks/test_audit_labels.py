@@ -19,8 +19,8 @@ from support.audit.records import KEYS, finding_in, numbered, opened, write_all
 from support.servers.migrated import new_sqlite
 
 from sluicegate.audit.assembly import _database_sink
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import START
+from sluicegate.audit.encoding import unpack
 from sluicegate.audit.own_records import DELETED
 from sluicegate.audit.reading.export import export_lines
 from sluicegate.audit.reading.query import AuditQuery, stored_record

@@ -18,7 +18,7 @@ from support.process.decoding_cost import CostMeter, limited_address_space
 from sluicegate.api import CatalogTable, ObjectDirectory
 from sluicegate.api.budget import Budget, TableLimits
 from sluicegate.formats import check_parquet_footer, parquet_batches
-from sluicegate.protocols.delta_sharing.assets.front_matter import parse_front_matter
+from sluicegate.protocols.delta_sharing.assets.skill_files import parse_front_matter
 from sluicegate.tables.delta.log_files.commits import parse_actions
 from sluicegate.tables.delta.log_files.names import log_file
 from sluicegate.tables.parquet.decoding import chunk_cost

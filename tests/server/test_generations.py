@@ -21,7 +21,7 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.app import Gateway
-from sluicegate.audit.blocks import unpack
+from sluicegate.audit.encoding import unpack
 from sluicegate.config import Settings
 from sluicegate.server import generation
 from sluicegate.server.generation import Generation, Generations

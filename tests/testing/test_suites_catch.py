@@ -122,7 +122,7 @@ async def _order(suite: StorageBehaviour, storage: MemoryStorage) -> None:
         location = FakeLinks().location_of(url)
         return location.rpartition("/")[2].encode()
 
-    await suite.test_presigned_urls_are_in_the_requested_order(storage, storage.put, get)
+    await suite.test_presigned_urls_are_in_the_order_asked(storage, storage.put, get)
 
 
 async def _request(suite: StorageBehaviour, storage: MemoryStorage) -> None:
@@ -149,7 +149,7 @@ async def _signed_paths(suite: StorageBehaviour, storage: MemoryStorage) -> None
             IgnoresTheRequest,
             lambda suite, it: suite.test_locations_outside_are_refused_for_every_request(it),
         ),
-        (LivesLong, lambda suite, it: suite.test_urls_expire_no_later_than_requested(it, 60)),
+        (LivesLong, lambda suite, it: suite.test_urls_expire_no_later_than_asked(it, 60)),
         (SignsAnything, lambda suite, it: suite.test_one_location_outside_refuses_the_whole_batch(it)),
         (DropsDuplicates, lambda suite, it: suite.test_thousands_are_presigned_at_once(it)),
         (SignsAnyPath, lambda suite, it: suite.test_paths_of_directories_outside_are_refused(it)),

@@ -8,7 +8,7 @@ from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
-from sluicegate._util.memory.garbage_collection import collect_all
+from sluicegate._util.memory import collect_all
 from sluicegate._util.tasks import cancel_all
 from sluicegate._util.timers import call_later
 from sluicegate.app import Gateway

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
-from sluicegate._util.file_changes import FileStamps, file_stamps
 from sluicegate.config import Settings
 from sluicegate.server.watched_files import watched_files
+
+FileStamps = Mapping[Path, tuple[int, ...] | None]
+"""For each file, a value that changes when the file is written or replaced; `None` if it is missing."""
+
+
+def file_stamps(files: Iterable[Path]) -> FileStamps:
+    """Read the current stamps of files.
+
+    Symbolic links are followed, so a stamp also changes when a link gets another target, as in the
+    volumes of Kubernetes.
+    """
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: Path) -> tuple[int, ...] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev
+
 
 # Seconds between looks at the files. A change counts when two looks find the same, so that a file that
 # is being written is not read.

@@ -23,8 +23,8 @@ from support.audit.records import (
 from support.audit.writer import start_writer
 
 from sluicegate.audit.assembly import audit_log
-from sluicegate.audit.blocks import Packer, unpack
 from sluicegate.audit.chain import ChainKeys, Head
+from sluicegate.audit.encoding import Packer, unpack
 from sluicegate.audit.own_records import BROKEN, DELETED
 from sluicegate.audit.reading.query import AuditQuery, StoredRecord, stored_record
 from sluicegate.audit.reading.search import Before, search

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from sluicegate.api import Event
 from sluicegate.audit.assembly import audit_log, chain_keys
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import ChainKeys
+from sluicegate.audit.encoding import unpack
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditLog, AuditRecord
 from sluicegate.audit.sinks.database.reading import blocks_from, chain_numbers

@@ -17,7 +17,7 @@ import pytest
 from obstore.store import LocalStore
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-from sluicegate._util.memory.heap import trim_heap
+from sluicegate._util.memory import trim_heap
 from sluicegate.api import CatalogTable, ObjectDirectory, TableLimits, TableTooLarge
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading import memory

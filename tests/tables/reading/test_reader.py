@@ -20,7 +20,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.tables.delta import DeltaFormat
-from sluicegate.tables.reading import recent_snapshots
+from sluicegate.tables.reading import reader as reader_module
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.tables.versions import DescribedVersion
@@ -278,8 +278,8 @@ async def test_what_was_kept_for_a_moment_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, _ = await small_and_large(tmp_path)
-    monkeypatch.setattr(recent_snapshots, "_SECONDS", 0)
-    kept = recent_snapshots.RecentSnapshots()
+    monkeypatch.setattr(reader_module, "_RECENT_SECONDS", 0)
+    kept = reader_module.RecentSnapshots()
     kept.put("t", small)
     assert kept.get("t") is small
     await asyncio.sleep(0.01)  # the loop calls what was due before

@@ -17,8 +17,13 @@ from sluicegate.api.errors import Unavailable
 from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
-from sluicegate.tables.snapshot_index.writing.building import IndexBuild, build_index, opened
-from sluicegate.tables.snapshot_index.writing.cleanup import digests, remove_unused
+from sluicegate.tables.snapshot_index.writing.building import (
+    IndexBuild,
+    build_index,
+    digests,
+    opened,
+    remove_unused,
+)
 
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE

@@ -95,7 +95,7 @@ class Sorts(Signed):
 
 
 class TestSorts(TestSigned):
-    caught_by = "test_presigned_urls_are_in_the_requested_order"
+    caught_by = "test_presigned_urls_are_in_the_order_asked"
     kind = Sorts
 
 
@@ -119,7 +119,7 @@ class LivesLong(Signed):
 
 
 class TestLivesLong(TestSigned):
-    caught_by = "test_urls_expire_no_later_than_requested"
+    caught_by = "test_urls_expire_no_later_than_asked"
     kind = LivesLong
 
 

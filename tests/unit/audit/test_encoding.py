@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.audit.records import EXAMPLE
 
-from sluicegate.audit.blocks import Packer, unpack
-from sluicegate.audit.encoding import MAX_BODY, decode, encode
+from sluicegate.audit.encoding import MAX_BODY, Packer, decode, encode, unpack
 from sluicegate.audit.records import AuditRecord
 
 _ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))

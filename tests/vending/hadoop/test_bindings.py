@@ -16,7 +16,7 @@ from sluicegate.api import (
 from sluicegate.api.hadoop_tokens import FULL_KIND, ROLE_KIND, SESSION_KIND
 from sluicegate.vending.hadoop.bindings import FullBinding, SessionBinding, TokenBindings
 from sluicegate.vending.hadoop.buckets import TableDirectories, by_bucket
-from sluicegate.vending.hadoop.configuration import hadoop_configuration
+from sluicegate.vending.hadoop.issue import hadoop_configuration
 
 KEY = {"access_key_id": "AKIA", "secret_access_key": "secret"}
 SESSION = {**KEY, "session_token": "session"}

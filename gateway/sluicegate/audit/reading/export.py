@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import AFTER, CHAIN, START, ChainPosition, parse_line
-from sluicegate.audit.encoding import values_of
+from sluicegate.audit.encoding import unpack, values_of
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.reading.ranges import first_block_since
 from sluicegate.audit.records import AuditRecord

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import anyio.to_thread
 
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import ChainPosition, parse_line
+from sluicegate.audit.encoding import unpack
 from sluicegate.audit.sinks.database.reading import (
     BEYOND,
     claimed_end,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, parse_line
+from sluicegate.audit.encoding import unpack
 from sluicegate.audit.sinks.database.claims import REGISTER_BROKEN, registered
 from sluicegate.audit.sinks.database.reading import (
     StoredEnd,

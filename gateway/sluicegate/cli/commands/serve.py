@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sluicegate._util.memory.garbage_collection import paused_collection
-from sluicegate._util.memory.heap import share_arenas
+from sluicegate._util.memory import paused_collection, share_arenas
 from sluicegate._util.service_manager import notify_ready
 from sluicegate.cli.context import config_path, load_settings, run_async
 from sluicegate.cli.metrics.option import prometheus_option, with_prometheus_port

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 
-from sluicegate._util.memory.garbage_collection import collect_all, paused_collection
+from sluicegate._util.memory import collect_all, paused_collection
 from sluicegate.cli.processes.sockets import WorkerSockets
 
 PLACE_BYTES = 4

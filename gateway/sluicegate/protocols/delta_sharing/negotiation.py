@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.api.models import AccessMode
 
@@ -201,3 +204,28 @@ def _ask(needs: FeatureNeeds) -> str:
         f"send the header {HEADER}: responseformat=delta{features} "
         '(in Spark: .option("responseFormat", "delta"))'
     )
+
+
+class PluginCapabilities:
+    """Middleware that adds plugins' capabilities to every response with a capabilities header.
+
+    Args:
+        app: The wrapped application.
+        added: Keys and values to add.
+    """
+
+    def __init__(self, app: ASGIApp, added: Mapping[str, str]) -> None:
+        self._app = app
+        self._added = encode(added)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a scope."""
+
+        async def announce(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if HEADER in headers:
+                    headers[HEADER] = ";".join(filter(None, (headers[HEADER], self._added)))
+            await send(message)
+
+        await self._app(scope, receive, announce)

@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 
 from sluicegate._util.lazy import Lazy
-from sluicegate._util.memory.garbage_collection import paused_collection
+from sluicegate._util.memory import paused_collection
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.api.errors import ConfigurationError, SluicegateError
 from sluicegate.plugins.failures import failure_reason

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from obstore.store import MemoryStore
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate._util.memory.heap import trim_heap
+from sluicegate._util.memory import trim_heap
 from sluicegate.api import (
     Catalog,
     CatalogConfig,

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from sluicegate.access.explain.lookups import KnownRecipient
 from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
-from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.access_steps import AccessSteps, limit_steps
 from sluicegate.protocols.explain.finder import Found
-from sluicegate.protocols.explain.limits import limit_steps
 from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.models import (
     WAYS_OF,

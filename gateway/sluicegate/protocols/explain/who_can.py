@@ -10,9 +10,8 @@ from sluicegate.access.explain.lookups import KnownRecipient
 from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
 from sluicegate.api import Principal, SharedTable
-from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.access_steps import AccessSteps, filter_step
 from sluicegate.protocols.explain.finder import Found
-from sluicegate.protocols.explain.limits import filter_step
 from sluicegate.protocols.explain.models import AssetPath, NamedKind, Reader, Readers, Way
 from sluicegate.vending.hadoop.bindings import RECIPIENT_PROPERTY
 

@@ -6,7 +6,7 @@ import os
 
 import pyarrow as pa
 
-from sluicegate._util.memory.heap import glibc_heap
+from sluicegate._util.memory import glibc_heap
 
 _CHOICE_OF_OPERATORS = "ARROW_DEFAULT_MEMORY_POOL"
 

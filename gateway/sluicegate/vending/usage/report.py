@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Row, Subquery, func, select, union_all
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import daily_usage, ledger_days, recipients
-from sluicegate.vending.usage.columns import AMOUNTS, NAMES, entries_as_usage, smallest_grouping
 from sluicegate.vending.usage.models import (
     Usage,
     UsageBy,
@@ -20,7 +19,13 @@ from sluicegate.vending.usage.models import (
     UsageRow,
     wanted_names,
 )
-from sluicegate.vending.usage.summaries import first_open_day
+from sluicegate.vending.usage.summaries import (
+    AMOUNTS,
+    NAMES,
+    entries_as_usage,
+    first_open_day,
+    smallest_grouping,
+)
 
 _GROUPED: dict[UsageBy, tuple[str, ...]] = {
     "day": (),

@@ -171,7 +171,7 @@ class StorageBehaviour(VendingBehaviour, PathSigningBehaviour, InstanceBehaviour
         assert "://" in subject.prefix
         assert subject.prefix.endswith("/")
 
-    async def test_presigned_urls_are_in_the_requested_order(
+    async def test_presigned_urls_are_in_the_order_asked(
         self, presigning: Storage, put: Put, get: Get
     ) -> None:
         names = ["c", "a", "b"]
@@ -241,11 +241,11 @@ class StorageBehaviour(VendingBehaviour, PathSigningBehaviour, InstanceBehaviour
         assert len(presigned.urls) == MANY
         assert len(set(presigned.urls)) == MANY
 
-    async def test_without_a_request_nothing_is_presigned(self, presigning: Storage) -> None:
+    async def test_nothing_asked_is_nothing_presigned(self, presigning: Storage) -> None:
         assert (await presigning.presign([], 600)).urls == []
 
     @pytest.mark.parametrize("lifetime", [60, 3600])
-    async def test_urls_expire_no_later_than_requested(self, presigning: Storage, lifetime: int) -> None:
+    async def test_urls_expire_no_later_than_asked(self, presigning: Storage, lifetime: int) -> None:
         before = time.time()
         presigned = await presigning.presign([f"{presigning.prefix}expiry"], lifetime)
         assert before * 1000 < presigned.expires_at <= (time.time() + lifetime) * 1000

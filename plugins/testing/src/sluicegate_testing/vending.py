@@ -53,7 +53,7 @@ class VendingBehaviour:
             pytest.skip("this storage is not a CredentialVendor")
         return subject
 
-    async def test_credentials_open_what_was_requested_and_expire_in_time(
+    async def test_credentials_open_what_was_asked_and_end_in_time(
         self, subject: Storage, vendor: CredentialVendor, put: _Put
     ) -> None:
         location = f"{subject.prefix}vended"

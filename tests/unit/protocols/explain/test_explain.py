@@ -33,12 +33,11 @@ from sluicegate.api import (
 )
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
-from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.access_steps import AccessSteps, limit_steps
 from sluicegate.protocols.explain.assembly import explanations
 from sluicegate.protocols.explain.attempts import ReadAttempts
 from sluicegate.protocols.explain.explainer import Explainer
 from sluicegate.protocols.explain.finder import Finder, list_items, list_schemas
-from sluicegate.protocols.explain.limits import limit_steps
 from sluicegate.protocols.explain.models import WAYS_OF, AssetPath, Explanation
 from sluicegate.protocols.explain.who_can import WhoCan
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable

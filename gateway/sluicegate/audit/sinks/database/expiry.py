@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import ChainKeys
+from sluicegate.audit.encoding import unpack
 from sluicegate.audit.expiry import ExpiredRecords, ExpiryCheck
 from sluicegate.audit.sinks.database.reading import pages_from, read_end
 from sluicegate.audit.sinks.database.transactions import Block, chain_name

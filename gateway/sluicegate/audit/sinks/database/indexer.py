@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import anyio.to_thread
 import orjson
 
-from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, parse_line
-from sluicegate.audit.encoding import record_of
+from sluicegate.audit.encoding import record_of, unpack
 from sluicegate.audit.index import IndexKeys, IndexRow, Name, names_of
 from sluicegate.audit.sinks.database.index_rows import add_row, first_gap
 from sluicegate.audit.sinks.database.reading import (

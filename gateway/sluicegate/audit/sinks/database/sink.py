@@ -11,8 +11,8 @@ from functools import partial
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import Unavailable
-from sluicegate.audit.blocks import Packer
 from sluicegate.audit.chain import ChainKeys, Head, Sealer
+from sluicegate.audit.encoding import Packer
 from sluicegate.audit.own_records import LogEntry, broken, deleted, heads
 from sluicegate.audit.sinks.database.claims import REGISTER_BROKEN, choose, is_free, registered
 from sluicegate.audit.sinks.database.expiry import ExpiredBlocks, expired_blocks

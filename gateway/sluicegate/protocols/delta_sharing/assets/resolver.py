@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from sluicegate.access.grants import Grants
+from sluicegate.access.selection import Selection, select_assets
 from sluicegate.api import (
     ASSET_KINDS,
     AssetKind,
+    Catalog,
     CatalogAsset,
     CatalogTable,
     ConfigurationError,
     CredentialVendor,
+    ListedAsset,
     ModelVersion,
     NotFound,
     PermissionDenied,
@@ -23,16 +26,70 @@ from sluicegate.api import (
     Schema,
     SharedAsset,
     SharedKind,
+    SharedSchemaSource,
     Unauthenticated,
     Unavailable,
 )
 from sluicegate.audit.trail import note_table
 from sluicegate.database.names import name_key
+from sluicegate.database.reads import inherited_tags
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.all_tables import tables_of_all
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.assets.schema_assets import SchemaAssets
+from sluicegate.protocols.common.schema_members import SchemaMembers, member_id
 from sluicegate.telemetry import span
+
+_Selected: TypeAlias = Selection[ListedAsset]
+
+
+class SchemaAssets(SchemaMembers[ListedAsset, SharedAsset]):
+    """Lists and finds assets of one kind. The options of tables do not apply to them."""
+
+    def __init__(self, kind: AssetKind, instances: Instances) -> None:
+        super().__init__(kind, instances)
+        self._asset_kind = kind
+
+    async def _list(self, catalog: Catalog, schema: str) -> Sequence[ListedAsset]:
+        return await catalog.listed_assets(self._asset_kind, schema)
+
+    async def _look_up(self, catalog: Catalog, name: str, identifier: str) -> ListedAsset:
+        found = await catalog.load_asset(self._asset_kind, identifier)
+        return ListedAsset(found.name or name, found.id, location=found.location, comment=found.comment)
+
+    def _identifier(self, catalog: Catalog, schema: str, name: str) -> str:
+        return catalog.asset_identifier(self._asset_kind, schema, name)
+
+    def _named(self, name: str) -> ListedAsset:
+        return ListedAsset(name)
+
+    def _select(self, listed: Sequence[ListedAsset], source: SharedSchemaSource) -> _Selected:
+        return select_assets(self._asset_kind, listed, source)
+
+    def _empty(self, selected: _Selected, listed: int, catalog: Catalog) -> str | None:
+        return None  # most schemas have no assets of some kind
+
+    def _shared(
+        self,
+        schema: Schema,
+        source: SharedSchemaSource,
+        name: str,
+        listed: ListedAsset,
+        identifier: str,
+    ) -> SharedAsset:
+        return SharedAsset(
+            id=member_id(schema, listed, self._asset_kind),
+            share=schema.share.name,
+            share_id=schema.share.id,
+            schema=schema.name,
+            name=name,
+            catalog=source.catalog,
+            identifier=identifier,
+            comment=listed.comment,
+            kind=self._asset_kind,
+            listed_location=listed.location,
+            tags=inherited_tags(schema),
+        )
+
 
 KINDS: Final[Mapping[AssetKind, SharedKind]] = {
     "volume": "volumes",

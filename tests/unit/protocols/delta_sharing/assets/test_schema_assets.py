@@ -26,8 +26,7 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.assets.resolver import AssetName, AssetResolver
-from sluicegate.protocols.delta_sharing.assets.schema_assets import SchemaAssets
+from sluicegate.protocols.delta_sharing.assets.resolver import AssetName, AssetResolver, SchemaAssets
 
 SOURCE = SharedSchemaSource("main", "eu", kinds=("tables", "volumes", "models"))
 SHARE = Share("s1", "sales")

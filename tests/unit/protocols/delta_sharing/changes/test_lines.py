@@ -11,8 +11,8 @@ import pytest
 from support.tables.memory_tables import Made, Row, change, change_rows, time_of
 
 from sluicegate.api import Presigned
-from sluicegate.protocols.delta_sharing.changes import lines
-from sluicegate.protocols.delta_sharing.changes.lines import RowGroup, SharedRows
+from sluicegate.protocols.delta_sharing.changes import stream
+from sluicegate.protocols.delta_sharing.changes.stream import RowGroup, SharedRows
 from sluicegate.tables.changes import CHANGE_SCHEMA
 from sluicegate.tables.partitions import PartitionValues
 
@@ -41,12 +41,12 @@ def parsed(written: bytes) -> list[dict[str, Any]]:
 
 def of_parquet(*rows: Row, partitioned: bool = True, hash_name: str = "md5") -> list[dict[str, Any]]:
     signed = presigned(len(rows))
-    written = lines.parquet(table(*rows), signed, at(len(rows)), hash_name, partitioned=partitioned)
+    written = stream.parquet(table(*rows), signed, at(len(rows)), hash_name, partitioned=partitioned)
     return parsed(written)
 
 
 def of_delta(*rows: Row, signed: dict[int, tuple[str, str]] | None = None) -> list[dict[str, Any]]:
-    return parsed(lines.delta(table(*rows), presigned(len(rows)), signed or {}, at(len(rows))))
+    return parsed(stream.delta(table(*rows), presigned(len(rows)), signed or {}, at(len(rows))))
 
 
 def test_without_rows_there_are_no_lines() -> None:

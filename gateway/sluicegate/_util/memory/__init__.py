@@ -1,1 +1,0 @@
-"""Garbage and the heap of the process."""
