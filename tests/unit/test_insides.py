@@ -86,10 +86,10 @@ INSIDES = [
         "starlette.applications:Starlette",
         "build_middleware_stack router",
     ),
-    Inside("starlette", f"{_HTTP}/routing.py", "starlette.routing:Router", "app routes"),
+    Inside("starlette", f"{_HTTP}/application.py", "starlette.routing:Router", "app routes"),
     Inside(
         "starlette",
-        f"{_HTTP}/routing.py",
+        f"{_HTTP}/application.py",
         "starlette.routing:Route",
         "handle matches param_convertors path",
     ),

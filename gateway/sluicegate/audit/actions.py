@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from starlette.routing import BaseRoute, Match
 
 from sluicegate._util.lazy import Lazy
-from sluicegate.http.routing import RouteIndex
+from sluicegate.http.application import RouteIndex
 
 UNKNOWN = "unknown"
 """The operation of requests that no route serves. Their paths, which can contain anything, are not

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from sluicegate.testing.fakes import MemoryStorage
 from support.gateways.memory_gateway import (
     KEYS,
     PUBLIC_URL,
@@ -50,6 +49,7 @@ from sluicegate.protocols.iceberg_rest.file_access.sign import (
     SignedRequest,
 )
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
+from sluicegate_testing.fakes import MemoryStorage
 
 NOW = EXPIRES // 1000 - 3600
 ENDPOINT = store_endpoint(PUBLIC_URL)

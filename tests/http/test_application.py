@@ -17,7 +17,7 @@ from support.servers.migrated import new_sqlite
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.http.routing import IndexedRouter, RouteIndex
+from sluicegate.http.application import IndexedRouter, RouteIndex
 
 
 def named(name: str) -> Route:
