@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-import anyio.lowlevel
-
 from sluicegate.api.errors import InvalidRequest, StorageError
 
 if TYPE_CHECKING:
@@ -21,9 +19,11 @@ _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 async def batches(keys: Sequence[str]) -> AsyncIterator[Sequence[str]]:
     """Split keys into batches that are small enough that other requests run between them."""
+    from anyio.lowlevel import checkpoint
+
     for start in range(0, len(keys), _BATCH):
         yield keys[start : start + _BATCH]
-        await anyio.lowlevel.checkpoint()
+        await checkpoint()
 
 
 def signed_lifetime(at: int, wanted: int, longest: int, ends_at: int | None = None) -> int:
