@@ -97,11 +97,7 @@ class SharedSchema:
         return self.gateway.request("GET", path)
 
     def pages(self, tables: int) -> list[bytes]:
-        """Requests for all pages of the listing.
-
-        Raises:
-            RuntimeError: Not all tables are on them.
-        """
+        """Requests for all pages of the listing."""
         paths, listed = [FIRST_PAGE], 0
         while True:
             answer = httpx.get(

@@ -78,11 +78,7 @@ _RATIOS = {
 
 @dataclass
 class _Estate:
-    """A gateway that shares so many tables, and its administrator.
-
-    Attributes:
-        applied: What it took to apply its shares file.
-    """
+    """A gateway that shares so many tables, and its administrator."""
 
     running: RunningGateway
     recipient: ServedGateway

@@ -45,8 +45,6 @@ class Costs:
     """Seconds of CPU time, and of waiting.
 
     Attributes:
-        request: CPU time of a request, without a commit.
-        commit: CPU time of a commit in the database.
         distance: Seconds from a gateway to the database and back.
     """
 
@@ -61,8 +59,6 @@ class Estimate:
 
     Attributes:
         requests_per_second: Of all processes.
-        database_busy: Fraction of the cores of the database that were busy.
-        gateway_busy: Fraction of the cores of the gateways that were busy.
         seconds_per_request: Mean time of a response.
     """
 

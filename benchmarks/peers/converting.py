@@ -21,14 +21,7 @@ from benchmarks.support.usage import peak_rss_mb
 def compared_in_fresh_process(
     location: str, options: Mapping[str, str], catalog: Mapping[str, str], table: str
 ) -> Figures:
-    """CPU seconds and memory of a comparison in one process.
-
-    Args:
-        location: The Delta table.
-        options: How deltalake opens its store.
-        catalog: Properties of PyIceberg's catalog.
-        table: The name of the Iceberg table.
-    """
+    """CPU seconds and memory of a comparison in one process."""
     config = {"location": location, "options": options, "catalog": catalog, "table": table}
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.peers.converting", json.dumps(config)],

@@ -26,16 +26,7 @@ _Prune = Callable[[], int]
 def pruned_in_fresh_process(
     peer: str, folder: Path, low: int, high: int, dates: Sequence[str], left: int
 ) -> Figures:
-    """CPU seconds and memory of a peer.
-
-    Args:
-        peer: One of `PEERS`.
-        folder: The table.
-        low: Files with order ids from here on are wanted.
-        high: Up to here, excluding it.
-        dates: Files of these partitions are wanted.
-        left: How many files the predicate leaves.
-    """
+    """CPU seconds and memory of a peer."""
     arguments = [peer, str(folder), str(low), str(high), ",".join(dates), str(left)]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.peers.pruning_log", *arguments],

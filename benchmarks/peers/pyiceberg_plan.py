@@ -22,13 +22,7 @@ from benchmarks.support.iceberg_table import columns, fill
 
 @dataclass(frozen=True)
 class PlanningSeconds:
-    """CPU seconds of PyIceberg.
-
-    Attributes:
-        first: To plan the first scan of a process, of all files.
-        everything: To plan a further one, whose manifests the operating system has in memory.
-        some: To plan one by a filter.
-    """
+    """CPU seconds of PyIceberg."""
 
     first: float
     everything: float
@@ -36,12 +30,7 @@ class PlanningSeconds:
 
 
 def client_seconds(tasks: Sequence[Mapping[str, Any]], rounds: int) -> float:
-    """CPU seconds in which the client reads the tasks of a plan that it requested.
-
-    Args:
-        tasks: File scan tasks, without delete files.
-        rounds: Measurements, of which the median counts.
-    """
+    """CPU seconds in which the client reads the tasks of a plan that it requested."""
     response = orjson.dumps({"file-scan-tasks": tasks})
 
     def read() -> None:
@@ -52,13 +41,7 @@ def client_seconds(tasks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 
 
 def planning_seconds(files: int, left: int, rounds: int) -> PlanningSeconds:
-    """CPU seconds to plan scans.
-
-    Args:
-        files: Files of the table, each with order ids of its own.
-        left: Files that the filter leaves.
-        rounds: Measurements, of which the median counts.
-    """
+    """CPU seconds to plan scans."""
     with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as folder:
         table = _table(Path(folder), files)
         low = files // 2

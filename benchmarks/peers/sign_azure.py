@@ -16,12 +16,7 @@ Work = Callable[[], object]
 
 
 def azure_works(keys: Sequence[str], expires_in: int) -> Mapping[tuple[str, str], tuple[Work, int]]:
-    """Work and its number of URLs, by figure and who does it; all sign with the account's key.
-
-    Args:
-        keys: Names of blobs.
-        expires_in: Seconds that the URLs live.
-    """
+    """Work and its number of URLs, by figure and who does it; all sign with the account's key."""
     some = keys[: max(1, len(keys) // 10)]
     return {
         (_FIGURE, "sluicegate"): (_sluicegate(keys, expires_in), len(keys)),

@@ -28,11 +28,7 @@ def compiled_modules() -> Iterator[Mapping[str, str]]:
 
 
 def without_compiled_modules(folder: Path) -> Mapping[str, str]:
-    """Variables with which a process compiles every module and keeps none.
-
-    Args:
-        folder: An empty folder.
-    """
+    """Variables with which a process compiles every module and keeps none."""
     return {_CACHE: str(folder), _UNWRITTEN: "1"}
 
 

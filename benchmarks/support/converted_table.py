@@ -69,13 +69,7 @@ def commit(server: SeaweedFS, table: SyntheticTable, number: int, changed: int) 
 
 
 class Conversions:
-    """Converts the table with the executor `spark`, as a worker of the delegation service does.
-
-    Args:
-        server: The store and the catalog.
-        folder: For Spark's files.
-        master: The cluster.
-    """
+    """Converts the table with the executor `spark`, as a worker of the delegation service does."""
 
     def __init__(self, server: SeaweedFS, folder: Path, master: str) -> None:
         self._server = server

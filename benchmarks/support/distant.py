@@ -27,12 +27,7 @@ class DistantServer:
 
 @contextmanager
 def distant(target: str, seconds: float) -> Iterator[DistantServer]:
-    """Forward connections to a server until the block ends.
-
-    Args:
-        target: The Unix socket of the server.
-        seconds: The delay in each direction.
-    """
+    """Forward connections to a server until the block ends."""
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         descriptor, port = listener.fileno(), listener.getsockname()[1]
         process = subprocess.Popen(

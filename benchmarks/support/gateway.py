@@ -23,13 +23,7 @@ RECIPIENT = "acme"
 
 @dataclass(frozen=True)
 class ServedGateway:
-    """A gateway process that answers.
-
-    Attributes:
-        address: `http://HOST:PORT`.
-        endpoint: URL of the Delta Sharing endpoint.
-        token: The recipient's bearer token.
-    """
+    """A gateway process that answers."""
 
     pid: int
     address: str
@@ -57,14 +51,7 @@ def gateway(
 def configure(
     folder: Path, shares: Mapping[str, Any], storage: Mapping[str, Any], **settings: Any
 ) -> None:
-    """Write a configuration that shares raw paths in one storage with one recipient.
-
-    Args:
-        folder: A fresh one, for the configuration, the database and the log.
-        shares: The section of `shares.yaml`; all are granted.
-        storage: The one storage of the configuration.
-        settings: Further sections of `gateway.yaml`.
-    """
+    """Write a configuration that shares raw paths in one storage with one recipient."""
     configuration = {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage], **settings}
     recipients = {RECIPIENT: {"shares": list(shares)}}
     write_configuration(folder, configuration, {"shares": shares, "recipients": recipients})

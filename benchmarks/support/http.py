@@ -22,7 +22,6 @@ class Answer:
 
     Attributes:
         size: Bytes of the body.
-        lines: Line ends in the body.
         first_byte_seconds: From the request to the first byte of the body.
         total_seconds: From the request to the body's end.
     """
@@ -51,11 +50,7 @@ class Connection:
         self._socket.close()
 
     def ask(self, request: bytes, expected: int = 200) -> Answer:
-        """Send a request and read its answer to the end.
-
-        Raises:
-            RuntimeError: The status is not the expected one, or the connection broke.
-        """
+        """Send a request and read its answer to the end."""
         reading = _Reading()
         parser = httptools.HttpResponseParser(reading)
         began = time.perf_counter()

@@ -17,12 +17,7 @@ _TABLE = "/iceberg/v1/shares/sales/namespaces/eu/tables/orders"
 
 @dataclass(frozen=True)
 class Scan:
-    """The requests of one scan, and the tasks that they are answered with.
-
-    Attributes:
-        requests: A plan, and then the plan tasks that it names, as they go over the wire.
-        tasks: File scan tasks of all responses.
-    """
+    """The requests of one scan, and the tasks that they are answered with."""
 
     requests: tuple[bytes, ...]
     tasks: list[dict[str, Any]]
@@ -39,12 +34,7 @@ def order_filter(low: int, high: int, dates: Sequence[str]) -> dict[str, Any]:
 
 
 class IcebergRequests:
-    """Sends requests of the recipient.
-
-    Args:
-        served: The gateway.
-        headers: Further headers of each request.
-    """
+    """Sends requests of the recipient."""
 
     def __init__(self, served: ServedGateway, headers: Mapping[str, str] | None = None) -> None:
         self._served = served

@@ -30,13 +30,7 @@ def columns(first: int = 0) -> pa.Table:
 
 
 def fill(table: Table, files: int, *, numbered: bool = False) -> None:
-    """Commit manifests that name so many files, all of them like one that is there.
-
-    Args:
-        table: An empty table with the columns of `columns`.
-        files: How many.
-        numbered: Whether each file has one order id by its statistics, its number in the table.
-    """
+    """Commit manifests that name so many files, all of them like one that is there."""
     for number in range(_MANIFESTS):
         table.append(columns(number))
     share = -(-files // _MANIFESTS)

@@ -42,16 +42,10 @@ def ask_concurrently(
     """Send requests on several connections.
 
     Args:
-        address: `http://HOST:PORT`.
         mix: Requests as `encode` makes them, which are sent in turns; 200 must be answered.
-        connections: How many ask side by side.
-        requests: How many are sent over all connections together.
         pause: Seconds for which responses gather before the clients read them. The clients are then
             woken less often, which costs less. It must be much shorter than the time in which the
             servers answer as many requests as there are connections, or else they run out of requests.
-
-    Raises:
-        RuntimeError: Something else than 200 was answered, or a connection broke.
     """
     with ExitStack() as stack:
         asking = [
@@ -64,11 +58,7 @@ def ask_concurrently(
 
 
 def bodies(address: str, mix: Sequence[bytes]) -> list[bytes]:
-    """The bodies that a server answers to the requests, decoded.
-
-    Raises:
-        RuntimeError: Something else than 200 was answered.
-    """
+    """The bodies that a server answers to the requests, decoded."""
     return [_body(address, request) for request in mix]
 
 

@@ -34,13 +34,7 @@ class Rate:
 
 
 def rate(work: Work, url: str, processes: int) -> Rate:
-    """How fast so many processes do something together.
-
-    Args:
-        work: What each of them does.
-        url: Of the database.
-        processes: How many.
-    """
+    """How fast so many processes do something together."""
     # What is imported already is not imported again by each of them.
     context = multiprocessing.get_context("fork")
     barrier: Barrier = context.Barrier(processes)

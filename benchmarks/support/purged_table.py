@@ -32,13 +32,7 @@ def write_files(server: SeaweedFS, folder: str, files: int) -> list[str]:
 
 
 class Purges:
-    """Purges tables with the executor `spark`, as a worker of the delegation service does.
-
-    Args:
-        server: The store.
-        folder: For the catalog and for Spark's files.
-        cores: Cores of the local Spark.
-    """
+    """Purges tables with the executor `spark`, as a worker of the delegation service does."""
 
     def __init__(self, server: SeaweedFS, folder: Path, cores: int) -> None:
         self._server = server
@@ -55,11 +49,7 @@ class Purges:
         )
 
     async def purge(self, task: DelegatedTask) -> float:
-        """Run a task, and return the seconds from its lease to its end.
-
-        Raises:
-            RuntimeError: Other files were deleted than those of the table.
-        """
+        """Run a task, and return the seconds from its lease to its end."""
         name = task.table.name
         objects = self._objects(name)
         run = RecordedRun()

@@ -18,7 +18,6 @@ class Report:
 
     Attributes:
         figures: Our own: `cpu_seconds_per_request`, for example.
-        peers: For each peer, the figures that it has too, under the same names.
     """
 
     figures: Figures

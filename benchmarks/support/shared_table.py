@@ -21,13 +21,7 @@ _KEY = "lake/sales/orders"
 
 @dataclass(frozen=True)
 class SharedTable:
-    """The gateway, and the store that its requests go to.
-
-    Attributes:
-        folder: The gateway's configuration.
-        store: What counts the requests; none are counted if they are replayed.
-        write: Puts a file into the table's log, by its name below `_delta_log/`.
-    """
+    """The gateway, and the store that its requests go to."""
 
     gateway: ServedGateway
     folder: Path
@@ -48,14 +42,7 @@ def shared_log(
     replayed: bool = False,
     **settings: Any,
 ) -> Iterator[SharedTable]:
-    """Write a table's log into a fresh SeaweedFS and share it, until the block ends.
-
-    Args:
-        log: Names below `_delta_log/` and their content.
-        options: How the table is shared, as in `shares.yaml`.
-        replayed: Whether the store's responses are replayed, and so need hardly any CPU.
-        settings: Further sections of `gateway.yaml`.
-    """
+    """Write a table's log into a fresh SeaweedFS and share it, until the block ends."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
         store = stack.enter_context(SeaweedFS.start(folder / "store"))

@@ -68,13 +68,7 @@ class SyntheticTable:
     def commit(
         self, number: int, added: Mapping[int, int], removed: Iterable[int]
     ) -> tuple[str, bytes]:
-        """A commit behind the log.
-
-        Args:
-            number: Its place behind the log, from 1 on.
-            added: Sizes of the files that it adds, by their rows.
-            removed: Rows of the files that it removes.
-        """
+        """A commit behind the log."""
         adds = ({"add": {**_add(row), "size": size}} for row, size in added.items())
         removes = ({"remove": _remove(row)} for row in removed)
         name = f"{_CHECKPOINT + _COMMITS + number:020}.json"
@@ -120,10 +114,6 @@ class ChangingTable:
 
     Every other commit is an append; those between are merges, told by `cdc` files beside their adds
     and removes.
-
-    Attributes:
-        commits: How many follow the first.
-        files: Files that each of them tells its changes by.
     """
 
     commits: int

@@ -20,7 +20,6 @@ class Visits:
     """The responses that clients got.
 
     Attributes:
-        statuses: Number of responses by status; 0 is a connection that broke.
         seconds: From each request to the end of its response.
     """
 
@@ -40,14 +39,7 @@ class Visits:
 
 @contextmanager
 def visiting(address: str, path: str, tokens: Sequence[str], pause: float) -> Iterator[Visits]:
-    """Let clients request a path until the block ends.
-
-    Args:
-        address: `http://HOST:PORT`.
-        path: The path.
-        tokens: The token of each client.
-        pause: Seconds between a response and the next request of a client.
-    """
+    """Let clients request a path until the block ends."""
     visits, stopping = Visits(), threading.Event()
 
     def visit(token: str) -> None:

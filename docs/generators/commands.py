@@ -35,11 +35,7 @@ def commands_page() -> str:
 
 
 def page_of(group: click.Group) -> str:
-    """The Markdown of a page with all commands of a group.
-
-    Raises:
-        MissingExamples: The help of a command has no examples.
-    """
+    """The Markdown of a page with all commands of a group."""
     context = click.Context(group, info_name=ROOT, **group.context_settings)
     lines = [
         *("# Reference of commands", "", "<!-- Made by docs/generate.py: do not edit. -->", ""),

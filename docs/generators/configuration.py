@@ -38,12 +38,7 @@ def configuration_page() -> str:
 
 
 def _described_once(section: str, described: dict[str, list[str]]) -> str:
-    """A section without the rows of an earlier one, to which it refers instead.
-
-    Args:
-        section: Its text.
-        described: Receives its rows by its title, and has those of earlier ones.
-    """
+    """A section without the rows of an earlier one, to which it refers instead."""
     title, _, _ = section.partition("\n")
     rows = [
         line for line in section.splitlines() if line.startswith("| `") and "| section |" not in line

@@ -78,11 +78,7 @@ def _lines() -> Iterator[str]:
 
 
 def _hook(function: Callable[..., Any]) -> Iterator[str]:
-    """The docstring of a hook; when the hook is called and an example come last.
-
-    Raises:
-        ValueError: One of the two is missing.
-    """
+    """The docstring of a hook; when the hook is called and an example come last."""
     found = HOOK.fullmatch(inspect.cleandoc(function.__doc__ or ""))
     if found is None:
         raise ValueError(f"{function.__name__} has to say when it is called, and to show an example")

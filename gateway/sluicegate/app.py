@@ -66,11 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gateway:
-    """A running gateway, and its ASGI application.
-
-    Attributes:
-        readiness: The state that `/readyz` reports. A server calls its `begin`, and later `warm_up`.
-    """
+    """A running gateway, and its ASGI application."""
 
     parts: GatewayParts
     registry: Registry
@@ -84,12 +80,7 @@ class Gateway:
     @classmethod
     @asynccontextmanager
     async def running(cls, settings: Settings) -> AsyncIterator[Gateway]:
-        """Start a gateway: open its database, load its plugins and enter their lifespans.
-
-        Raises:
-            ConfigurationError: The configuration is invalid, a plugin can't be loaded, or the
-                database can't be reached. A gateway that would fail later doesn't start.
-        """
+        """Start a gateway: open its database, load its plugins and enter their lifespans."""
         registry = Registry.load(settings)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(registry.aclose)
@@ -188,14 +179,7 @@ class Gateway:
         return lazy_operations(more)
 
     async def warm_up(self, *, is_first: bool = True) -> None:
-        """Load what the first query needs. Then, the gateway is ready.
-
-        Args:
-            is_first: Whether this is the first gateway of the process.
-
-        Raises:
-            ConfigurationError: Something can't be loaded. The gateway never becomes ready.
-        """
+        """Load what the first query needs. Then, the gateway is ready."""
         operations = [self.operations] if self.audit else []
         pipelines: list[Lazy[Any]] = [*operations, self.pipeline, self.files]
         await warm_up(self.parts, self.access, pipelines, is_first=is_first)

@@ -138,11 +138,7 @@ def requests(site: Site) -> Iterator[Asked]:
 
 
 class World:
-    """One of the gateways.
-
-    Attributes:
-        browser: The console of the limited administrator.
-    """
+    """One of the gateways."""
 
     def __init__(self, gateway: Gateway, others: Mapping[str, Any]) -> None:
         self.site = Site(gateway)

@@ -38,9 +38,6 @@ def run_pandas_sample(recipient: Visitor, folder: Path) -> str:
 
     Returns:
         What it prints.
-
-    Raises:
-        AssertionError: It fails.
     """
     recipient.press_enter_on(recipient.page.locator("summary", has_text="pandas"))
     sample = recipient.copy(recipient.page.locator("#pandas pre").last)

@@ -47,11 +47,7 @@ def kind(url: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Crawl:
-    """Opens each page that links lead to, from one page on.
-
-    Attributes:
-        broken: Links that lead nowhere.
-    """
+    """Opens each page that links lead to, from one page on."""
 
     def __init__(self, visitor: Visitor, start: str) -> None:
         self.broken: list[str] = []

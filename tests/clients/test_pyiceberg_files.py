@@ -37,15 +37,7 @@ def write_table(
     vector: str | None = None,
     **configuration: str,
 ) -> None:
-    """A table of one version, as after a cleanup of its log, with one file without field ids.
-
-    Args:
-        folder: Where it is written.
-        columns: Of its schema.
-        rows: Those of the file.
-        vector: The text of the file's deletion vector.
-        configuration: Properties of the table.
-    """
+    """A table of one version, as after a cleanup of its log, with one file without field ids."""
     (folder / "_delta_log").mkdir(parents=True)
     pq.write_table(rows, folder / "part.parquet")
     schema = json.dumps({"type": "struct", "fields": columns})

@@ -29,13 +29,7 @@ AT_SEVERAL_PLACES = {"SourceConfig"}  # read through one property, `CopyConfig.t
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the sources.
-
-    Attributes:
-        reads: Names of attributes that it reads, except in validators.
-        names: All names in it, including arguments and texts.
-        models: Its classes, with the names of their bases, and the annotations of their fields.
-    """
+    """A module of the sources."""
 
     reads: frozenset[str]
     names: frozenset[str]

@@ -74,7 +74,6 @@ class Browser:
     """The browser of one person.
 
     Attributes:
-        page: The page that it shows.
         headers: Headers in addition to those of a browser; `None` removes one.
     """
 

@@ -21,12 +21,6 @@ class Comparison:
     """One table, read in both ways.
 
     The rows of each version are kept from when it was the latest, as a vacuum may take its files.
-
-    Args:
-        oracle: The table's writer.
-        gateway: Serves the table, or its copy.
-        fetching: Fetches the files of responses.
-        copy: What the gateway reads instead of the writer's table.
     """
 
     def __init__(
@@ -56,12 +50,7 @@ class Comparison:
         self._snapshot(self._gateway.snapshot(), version)
 
     def at_version(self, version: int, *, read_again: bool) -> None:
-        """A version is what it was when it was the latest, or its files are not there any more.
-
-        Args:
-            version: The version.
-            read_again: The writer reads it, too.
-        """
+        """A version is what it was when it was the latest, or its files are not there any more."""
         if read_again and not self._is_gone(version):
             assert_same(self._rows[version], counted(self._oracle.rows(version)))
         self._snapshot(self._gateway.snapshot(version=version), version)

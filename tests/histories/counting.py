@@ -26,11 +26,7 @@ def assert_same(expected: Rows, found: Rows) -> None:
 
 
 def feed_rows(response: TableResponse, fetching: Fetching) -> Rows:
-    """The rows of a change data feed, each with its change, version and timestamp.
-
-    Raises:
-        Gone: A link leads to nothing.
-    """
+    """The rows of a change data feed, each with its change, version and timestamp."""
     found = Rows()
     for (version, timestamp), files in groupby(
         response.files, lambda each: (each.version, each.timestamp)

@@ -35,15 +35,7 @@ class Fetching:
         self._kept.clear()
 
     def rows(self, response: TableResponse, files: Sequence[FileLine]) -> pa.Table:
-        """The rows of files of one version and one kind.
-
-        Args:
-            response: Has the columns of that version.
-            files: The files; those of change files have the change type, too.
-
-        Raises:
-            Gone: A link leads to nothing.
-        """
+        """The rows of files of one version and one kind."""
         columns = response.columns
         if files and files[0].kind == "cdf":
             columns = [*columns, (CHANGE, "string")]

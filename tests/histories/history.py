@@ -33,11 +33,7 @@ class Flavour:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of consecutive ids; the salt makes their other values.
-
-    Attributes:
-        parts: The values that the column `part` has in turn.
-    """
+    """Rows of consecutive ids; the salt makes their other values."""
 
     first: int
     count: int
@@ -145,13 +141,7 @@ Operation = (
 
 @dataclass(frozen=True)
 class History:
-    """A table from its creation on.
-
-    Attributes:
-        seed: Made it, together with the flavour.
-        columns: The columns at first; `id` is one of them, and `part`.
-        properties: Table properties at first.
-    """
+    """A table from its creation on."""
 
     seed: int
     flavour: Flavour

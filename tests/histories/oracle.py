@@ -45,20 +45,10 @@ class Oracle(Protocol):
         """The live files of a version: literal paths, relative to the table."""
 
     def rows(self, version: int) -> pa.Table:
-        """The rows of a version.
-
-        Raises:
-            Gone: Its files are not all there any more.
-        """
+        """The rows of a version."""
 
     def changes(self, first: int, last: int) -> pa.Table:
-        """The change data feed of a range of versions, with its three columns.
-
-        Raises:
-            FeedOff: The feed was off in one of them.
-            Gone: Its files are not all there any more.
-            NoResponse: This reader cannot read it.
-        """
+        """The change data feed of a range of versions, with its three columns."""
 
 
 def delta_columns(schema: dict[str, Any]) -> list[tuple[str, str]]:

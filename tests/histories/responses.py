@@ -21,13 +21,7 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 
 @dataclass(frozen=True)
 class FileLine:
-    """One file of a response.
-
-    Attributes:
-        kind: `file`, `add`, `remove` or `cdf`.
-        id: The same for the same file in every response.
-        content: The line's object in parquet format, the log's action in delta format.
-    """
+    """One file of a response."""
 
     kind: str
     id: str
@@ -44,15 +38,7 @@ class FileLine:
 
 @dataclass(frozen=True)
 class TableResponse:
-    """The content of a response.
-
-    Attributes:
-        version: As the header says.
-        protocol: The protocol line's object.
-        metadata: The first metadata line's object.
-        later: Those that follow it, by version.
-        files: The files, in the order of their lines.
-    """
+    """The content of a response."""
 
     version: int
     protocol: Mapping[str, Any]

@@ -28,12 +28,6 @@ class UnkindCopy:
     - Compactions are the actions of their commits, in any order: they may name a file twice.
     - Removes of some commits have neither size nor partition values.
     - No protocol declares deletion vectors; checkpoints, which would, are left out then.
-
-    Args:
-        source: The table, which its writer goes on reading.
-        target: The copy.
-        seed: Makes it.
-        vectors: Files may have deletion vectors.
     """
 
     def __init__(self, source: Path, target: Path, seed: int, *, vectors: bool = False) -> None:

@@ -20,7 +20,6 @@ class Version:
 
     Attributes:
         timestamp: Epoch milliseconds; two versions may have the same.
-        rows: By the columns that the version had.
     """
 
     number: int
@@ -37,12 +36,6 @@ class Versions:
     """All versions of a table whose columns were only ever added, ascending.
 
     Numbers may have gaps, as those of Iceberg tables have.
-
-    Args:
-        client: Connects to the gateway.
-        store: Fetches files by their links.
-        table: Which table.
-        versions: All that can be read.
     """
 
     def __init__(
@@ -77,10 +70,6 @@ class Versions:
         They are requested from the number behind the version before it, as numbers may have gaps.
         So does the stream of its files. The feed is the same if it is requested by times; in parquet
         format it has the same rows, and is refused where files have deletion vectors.
-
-        Args:
-            first: Which version, counted from zero.
-            last: The same.
         """
         first_version, end = self._versions[first], self._versions[last]
         start = self._versions[first - 1].number + 1 if first else first_version.number

@@ -20,11 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceW
 
 
 class Lake:
-    """One table in a folder, read by one instance of the format; what is read is counted.
-
-    Attributes:
-        read: Names of the objects that were read.
-    """
+    """One table in a folder, read by one instance of the format; what is read is counted."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self._location = f"file://{folder}/t"

@@ -97,15 +97,7 @@ def _caught(node: Any) -> list[tuple[Any, int]]:
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one module.
-
-    Attributes:
-        path: The module, relative to the root of the repository.
-        line: Where the change begins.
-        operator: Its name.
-        mutated: The whole module with the change.
-        diff: The changed lines, without context.
-    """
+    """One change of one module."""
 
     path: Path
     line: int
@@ -136,14 +128,7 @@ def sites(path: Path, source: str) -> list[Site]:
 
 
 def sample(root: Path, paths: Sequence[Path], size: int, seed: int) -> list[Mutation]:
-    """Mutations that change what some modules do, drawn evenly from all of their sites.
-
-    Args:
-        root: The root of the repository.
-        paths: The modules, relative to it.
-        size: How many; fewer where there are no more.
-        seed: The same seed draws the same from the same texts.
-    """
+    """Mutations that change what some modules do, drawn evenly from all of their sites."""
     sources = {path: (root / path).read_text() for path in sorted(paths)}
     found = [site for path, source in sources.items() for site in sites(path, source)]
     random.Random(seed).shuffle(found)

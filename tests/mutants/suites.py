@@ -75,11 +75,7 @@ _TESTS = {
 
 
 def changed_modules(root: Path, base: str) -> list[Path]:
-    """Modules that differ from where the branch left another, with what is not committed yet.
-
-    Raises:
-        subprocess.CalledProcessError: Git knows no such branch or commit.
-    """
+    """Modules that differ from where the branch left another, with what is not committed yet."""
     fork = git(root, "merge-base", base, "HEAD").strip()
     changed = git(root, "diff", "--name-only", "--diff-filter=d", fork)
     added = git(root, "ls-files", "--others", "--exclude-standard")
@@ -102,12 +98,7 @@ def modules(root: Path, names: Sequence[str]) -> list[Path]:
 
 
 def suite(root: Path, module: Path) -> list[str]:
-    """The test files for a module: those that import it, then the others of its package's folder.
-
-    Args:
-        root: The root of the repository.
-        module: Relative to it.
-    """
+    """The test files for a module: those that import it, then the others of its package's folder."""
     path = module.as_posix()
     prefix = max(filter(path.startswith, _TESTS), key=len, default=None)
     if module.parts[0] == "gateway":

@@ -18,11 +18,7 @@ class BuildFailed(Exception):
 
 
 def build(projects: Sequence[Project], dist: Path) -> None:
-    """Build projects into a folder, which may not have files of an earlier build.
-
-    Raises:
-        BuildFailed: `uv` is missing, or one of them cannot be built.
-    """
+    """Build projects into a folder, which may not have files of an earlier build."""
     uv = uv_path()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for _ in pool.map(lambda project: _build(uv, project, dist), projects):
@@ -30,11 +26,7 @@ def build(projects: Sequence[Project], dist: Path) -> None:
 
 
 def uv_path() -> str:
-    """Where `uv` is.
-
-    Raises:
-        BuildFailed: It is not installed.
-    """
+    """Where `uv` is."""
     found = shutil.which("uv")
     if found is None:
         raise BuildFailed("building distributions needs uv: pip install uv")

@@ -15,11 +15,7 @@ _ENTRY: Final = re.compile(r"^- ", re.MULTILINE)
 
 
 def draft(version: str) -> str:
-    """The section of a version.
-
-    Raises:
-        subprocess.CalledProcessError: The fragments cannot be read.
-    """
+    """The section of a version."""
     command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout

@@ -13,9 +13,6 @@ def problems(folder: Path) -> list[str]:
     """Changes of a repository that are not committed, a line for each file.
 
     Builders pack every file that a package's folder has, also those that Git does not know.
-
-    Raises:
-        BuildFailed: `git` is missing, or the folder is no repository.
     """
     git = shutil.which("git")
     if git is None:

@@ -31,12 +31,7 @@ _EXTRAS = {"sluicegate": "[console,demo,otel,postgresql,prometheus]", "sluicegat
 
 
 def install(projects: Sequence[Project], dist: Path, environment: Path) -> None:
-    """Install the wheels of a folder, with the tested versions of what they require.
-
-    Raises:
-        BuildFailed: `uv` is missing.
-        subprocess.CalledProcessError: They cannot be installed together.
-    """
+    """Install the wheels of a folder, with the tested versions of what they require."""
     uv = uv_path()
     wanted = [f"{each.name}{_EXTRAS.get(each.name, '')}=={each.version}" for each in projects]
     tested = ("--constraint", str(ROOT / "constraints.txt"), "--find-links", str(dist))
@@ -72,11 +67,7 @@ def problems(projects: Sequence[Project], dist: Path, environment: Path) -> Iter
 
 
 def write_bill_of_materials(environment: Path, target: Path) -> int:
-    """Write the CycloneDX document of an environment; how many components it lists.
-
-    Raises:
-        subprocess.CalledProcessError: The document cannot be written, or is not valid.
-    """
+    """Write the CycloneDX document of an environment; how many components it lists."""
     described = ("--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "application")
     format_ = ("--output-reproducible", "--output-format", "JSON", "--spec-version", "1.6")
     command = [sys.executable, "-m", "cyclonedx_py", "environment", *described, *format_]
@@ -86,18 +77,7 @@ def write_bill_of_materials(environment: Path, target: Path) -> int:
 
 
 def write_requirements(projects: Sequence[Project], dist: Path, environment: Path, target: Path) -> int:
-    """Write what is installed, with its version and the hashes of its files; how many packages it is.
-
-    Args:
-        projects: What was built.
-        dist: The folder of the built distributions.
-        environment: Where all is installed.
-        target: A file for `pip install --no-deps --require-hashes --requirement`.
-
-    Raises:
-        BuildFailed: `uv` is missing.
-        subprocess.CalledProcessError: A registry does not have one of the packages any more.
-    """
+    """Write the installed packages with versions and hashes of files, and return their number."""
     own = {each.name for each in projects}
     pinned = {each.name: f"{each.name}=={each.version}" for each in installed(environment)}
     command = [uv_path(), "pip", "compile", "--quiet", "--no-deps", "--generate-hashes"]

@@ -49,10 +49,7 @@ class Message:
     """The message of a commit.
 
     Attributes:
-        commit: The commit's abbreviated hash.
-        subject: The first line.
         body: The other lines, without empty ones around them.
-        changed: Lines of code that the commit adds and removes, without tests and documentation.
     """
 
     commit: str

@@ -34,13 +34,7 @@ def metadata(project: Project, dist: Path) -> Message:
 
 
 def problems(project: Project, found: Message, version: str) -> list[str]:
-    """What is wrong with the metadata of a wheel, a line for each problem.
-
-    Args:
-        project: The wheel's project.
-        found: The metadata.
-        version: The gateway's version, which every distribution has.
-    """
+    """What is wrong with the metadata of a wheel, a line for each problem."""
     return [f"{project.name}: {problem}" for problem in _problems(found, version)]
 
 

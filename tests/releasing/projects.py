@@ -11,13 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One distribution.
-
-    Attributes:
-        folder: The folder with its `pyproject.toml`.
-        name: Its name in a registry.
-        version: As its `pyproject.toml` has it.
-    """
+    """One distribution."""
 
     folder: Path
     name: str

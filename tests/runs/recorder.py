@@ -26,11 +26,7 @@ _FOLDER = pytest.StashKey[Path]()
 
 
 class Recorder:
-    """Records one worker, or a run without workers.
-
-    Args:
-        file: Where the records are written.
-    """
+    """Records one worker, or a run without workers."""
 
     def __init__(self, file: Path) -> None:
         self._file: BinaryIO = file.open("wb")

@@ -18,8 +18,6 @@ class Record:
     """What one thing took.
 
     Attributes:
-        name: A test's node ID, a fixture's name and scope, or a command.
-        place: The node ID of the test during which it happened, or during which a process started.
         seconds: Wall time.
         cpu: CPU time in seconds. That of a test includes its fixtures, but not its processes.
     """

@@ -22,14 +22,7 @@ description: How to write SQL.
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory that recipients get temporary credentials for.
-
-    Attributes:
-        kind: `volume`, `model` or `skill`.
-        path: Of the asset, or of the version of a model, below its schema.
-        key: Of its file in the store.
-        needs: The servers that credentials depend on.
-    """
+    """A directory that recipients get temporary credentials for."""
 
     kind: str
     path: str

@@ -54,15 +54,7 @@ def sluicegate_register_task_executors():
 
 @dataclass(frozen=True)
 class Delegation:
-    """The running service.
-
-    Attributes:
-        address: Of its API.
-        lake: The folder whose folders are tables.
-        secret: Of its client `CLIENT`.
-        process: Serves, and runs tasks.
-        log_file: Its log.
-    """
+    """The running service."""
 
     address: str
     lake: Path
@@ -75,13 +67,7 @@ class Delegation:
 def running_delegation(
     folder: Path, settings: Mapping[str, Any], env: Mapping[str, str]
 ) -> Iterator[Delegation]:
-    """Serve until the block ends.
-
-    Args:
-        folder: A new one.
-        settings: The sections that it has in common with the gateway.
-        env: Variables of the process.
-    """
+    """Serve until the block ends."""
     lake, plugins = folder / "lake", folder / "plugins"
     for each in (lake, plugins):
         each.mkdir(parents=True)

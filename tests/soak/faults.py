@@ -26,14 +26,6 @@ class FaultyProxy:
     """Forwards connections to a server, unless it fails.
 
     Responses and requests pass unchanged, with the `Host` of the proxy, so that signatures stay valid.
-
-    Args:
-        server: `http://HOST:PORT`.
-        fault: How the server fails at this moment.
-
-    Attributes:
-        address: Where the proxy listens: `http://127.0.0.1:PORT`.
-        injected: How many connections each fault affected.
     """
 
     def __init__(self, server: str, fault: Callable[[], Fault | None]) -> None:

@@ -21,7 +21,6 @@ class Liveness:
 
     Attributes:
         seconds: How long each took.
-        failures: What else happened.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -32,13 +31,7 @@ class Liveness:
 def watched(
     address: str, failed: Callable[[str], None], late: Callable[[str, float], None]
 ) -> Iterator[Liveness]:
-    """Ask in a thread until the block ends.
-
-    Args:
-        address: Of the gateway.
-        failed: Called with what happened instead of a response.
-        late: Called for a slow response, with its seconds.
-    """
+    """Ask in a thread until the block ends."""
     liveness, ended = Liveness(), threading.Event()
 
     def watch() -> None:

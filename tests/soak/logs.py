@@ -27,11 +27,7 @@ class LogFindings:
     """The lines of a log.
 
     Attributes:
-        lines: How many there are.
-        levels: How many of each level.
-        statuses: How many requests of each status, by the access log.
         faults: Lines that must not be there, shortened.
-        faulty: How many of them there are.
     """
 
     lines: int = 0

@@ -25,9 +25,6 @@ class Violation:
 
     Attributes:
         at: Seconds after the start of the run.
-        what: What happened.
-        request: The operation, and the request with its id, if there was one.
-        broken: What failed at that time.
     """
 
     at: float
@@ -41,9 +38,6 @@ class Attempt:
     """A request that was sent.
 
     Attributes:
-        door: What the request is counted as.
-        request: Method and path, for the report.
-        needs: The servers that its answer depends on.
         began: Seconds after the start of the run.
     """
 
@@ -58,15 +52,8 @@ class Record:
     """Counts answers, and judges them by the schedule.
 
     Attributes:
-        schedule: What fails when.
-        began: When the run began, by `time.monotonic`.
-        statuses: Number of answers by door and status, or by a word for what is no status.
         seconds: Durations of the answers that a door's requests were served with.
-        violations: The first of all that were found.
-        violated: How many were found.
         longest_recovery: The most seconds between the end of an outage and a 503 because of it.
-        stalls: When this process did not run, and so no proxy forwarded anything: begin and end.
-        suspects: What only a stall can excuse, until `settle`.
     """
 
     schedule: Schedule
@@ -91,11 +78,7 @@ class Record:
     def answered(
         self, attempt: Attempt, status: int, expected: Collection[int], content: str = ""
     ) -> None:
-        """Judge the status of an answer.
-
-        Raises:
-            Stopped: It is not one of those that were expected.
-        """
+        """Judge the status of an answer."""
         self.statuses[attempt.door][str(status)] += 1
         if status in expected:
             self.seconds[attempt.door].append(self.now - attempt.began)
@@ -110,11 +93,7 @@ class Record:
         raise Stopped
 
     def failed(self, attempt: Attempt, what: str) -> NoReturn:
-        """No answer arrived, or one that is incomplete.
-
-        Raises:
-            Stopped: Always.
-        """
+        """No answer arrived, or one that is incomplete."""
         self.statuses[attempt.door]["no response"] += 1
         self.violation(what, attempt)
         raise Stopped

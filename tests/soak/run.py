@@ -43,12 +43,7 @@ class Plan:
 
     Attributes:
         seconds: How long clients are at work.
-        clients: How many there are.
-        seed: Determines the outages, and what each client does.
         think: Average seconds between two operations of a client.
-        database: `postgresql` or `sqlite`.
-        processes: Of the gateway.
-        pace: Of the outages.
         commit_every: Seconds between two commits to some table.
         reload_every: Seconds between two reloads of the configuration.
         recovery: Seconds after an outage in which 503 is right. The gateway reads a store for up to ten
@@ -77,14 +72,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found.
-
-    Attributes:
-        operations: How often each operation was completed.
-        injected: Connections and parts of responses that each fault of a target affected.
-        commits: To all tables.
-        reloads: Of the configuration.
-    """
+    """What a run found."""
 
     plan: Plan
     record: Record

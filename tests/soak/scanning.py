@@ -18,11 +18,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Scans:
-    """Runs one scan at a time.
-
-    Attributes:
-        turn: Held during a scan.
-    """
+    """Runs one scan at a time."""
 
     pool: ProcessPoolExecutor
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)

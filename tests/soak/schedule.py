@@ -24,10 +24,7 @@ class Outage:
     """A server fails for a while.
 
     Attributes:
-        target: Name of the server.
-        fault: How it fails.
         begin: Seconds after the start of the run.
-        end: The same.
     """
 
     target: str
@@ -41,25 +38,14 @@ class Outage:
 
 @dataclass(frozen=True)
 class Pace:
-    """How often servers fail, in seconds; both are averages.
-
-    Attributes:
-        outage: Duration of an outage.
-        between: Time between two outages of the same server.
-    """
+    """How often servers fail, in seconds; both are averages."""
 
     outage: float = 8.0
     between: float = 60.0
 
 
 class Schedule:
-    """All outages of a run.
-
-    Args:
-        outages: In any order.
-        recovery: How many seconds after an outage the gateway can still answer 503: it has read a part
-            of a response, waits before it repeats a request, or keeps connections that are broken.
-    """
+    """All outages of a run."""
 
     def __init__(self, outages: Collection[Outage], *, recovery: float) -> None:
         self.outages: Sequence[Outage] = sorted(outages, key=lambda each: (each.begin, each.target))

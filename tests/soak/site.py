@@ -42,15 +42,7 @@ class Site:
     """What clients need to know.
 
     Attributes:
-        gateway: The process.
-        tables: All tables that recipients read.
-        profiles: The profiles of recipients, parsed.
-        admin_token: The token of an owner.
-        proxies: In front of the servers that fail, by target.
         store: The object store, whose addresses in URLs never fail.
-        metrics_port: Where Prometheus reads metrics, if this version has that.
-        scans: Scans of PyIceberg.
-        delegation: The delegation service with its worker.
     """
 
     gateway: RunningGateway
@@ -82,14 +74,7 @@ def database(folder: Path, kind: str) -> Iterator[str]:
 async def running_site(
     folder: Path, *, kind: str, processes: int, fault: Callable[[str], Fault | None]
 ) -> AsyncIterator[Site]:
-    """Start everything, until the block ends.
-
-    Args:
-        folder: An empty one.
-        kind: `postgresql` or `sqlite`.
-        processes: Of the gateway.
-        fault: How a target fails at this moment.
-    """
+    """Start everything, until the block ends."""
     with ExitStack() as stack:
         store = stack.enter_context(SeaweedFS.start(folder / "store", warehouse=WAREHOUSE))
         unity = stack.enter_context(UnityServer.start())

@@ -34,12 +34,7 @@ class ChangingTable:
     The values of a row follow from its id, so that a wrong row is found in any part of a table.
 
     Attributes:
-        path: Share, schema and table.
-        needs: The servers that an answer about the table depends on.
-        versioned: Whether the version of an answer is the number of the state, as in Delta tables.
-        states: The ids of the rows of each state, from the first.
         committed: When each state replaced the previous one, in seconds of the run.
-        finished: When each state was written completely.
     """
 
     path: tuple[str, str, str]
@@ -74,14 +69,7 @@ class ChangingTable:
         self.finished.append(datetime.now(UTC))
 
     def wrong(self, rows: pa.Table, version: int | None, since: float, stale: float) -> str | None:
-        """What is wrong with rows that were read.
-
-        Args:
-            rows: All rows of the table, with the columns that are left: at least `id`.
-            version: That of the answer, or `None` if the client does not know it.
-            since: When the request was sent, in seconds of the run.
-            stale: How many seconds old a state can be that is read without a version.
-        """
+        """What is wrong with rows that were read."""
         ids = rows["id"].to_pylist()
         if len(set(ids)) != len(ids):
             return f"{self.name}: {len(ids) - len(set(ids))} rows were read twice"

@@ -29,8 +29,6 @@ class Pool:
     """Threads with one name.
 
     Attributes:
-        of: What they belong to.
-        most: How many there can be in a process.
         rested: The same, a while after almost all work has ended; `None` if none of them end.
     """
 
@@ -61,15 +59,7 @@ SQLITE_POOLS: Mapping[str, Pool] = {
 
 @dataclass(frozen=True)
 class PoolUse:
-    """How many threads of a pool there were.
-
-    Attributes:
-        name: Of the threads, without numbers.
-        pool: What is known about it; one without threads if nothing is known.
-        most: The most at any time.
-        rested: How many there were at the end, when almost all work had ended.
-        processes: Number of processes that were counted together.
-    """
+    """How many threads of a pool there were."""
 
     name: str
     pool: Pool
@@ -109,14 +99,7 @@ def pool_uses(
     pools: Mapping[str, Pool],
     processes: int,
 ) -> list[PoolUse]:
-    """The use of each pool.
-
-    Args:
-        samples: Threads by name, at any time.
-        rested: The same at the end, when almost all work had ended.
-        pools: All known ones.
-        processes: Number of processes that were counted together.
-    """
+    """The use of each pool."""
     unknown = Pool("unknown", 0)
     found = [*samples, rested]
     return [

@@ -22,12 +22,7 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that clients do.
-
-    Attributes:
-        weight: How often, compared with other operations.
-        run: Raises `Stopped` if a request of it was not served.
-    """
+    """Something that clients do."""
 
     name: str
     weight: int
@@ -36,13 +31,7 @@ class Operation:
 
 @dataclass
 class Visitor:
-    """A recipient at work.
-
-    Attributes:
-        recipient: Its name.
-        token: Its bearer token.
-        random: Chooses what it does.
-    """
+    """A recipient at work."""
 
     site: Site
     record: Record
@@ -75,21 +64,7 @@ class Visitor:
         headers: Mapping[str, str] | None = None,
         **options: Any,
     ) -> httpx.Response:
-        """Send a request, and read its answer to the end.
-
-        Args:
-            door: What it is counted as.
-            method: Of the request.
-            path: Below the gateway's address, or an absolute URL.
-            needs: The servers that the answer depends on: 503 is right only if one of them fails.
-            expected: All other statuses that are right.
-            token: Instead of the recipient's; an empty one sends none.
-            headers: Further headers.
-            options: Of `httpx`.
-
-        Raises:
-            Stopped: The answer is another one.
-        """
+        """Send a request, and read its answer to the end."""
         sent = dict(headers or {})
         if bearer := self.token if token is None else token:
             sent["Authorization"] = f"Bearer {bearer}"
@@ -108,11 +83,7 @@ class Visitor:
         return response
 
     def wrong(self, door: str, what: str | None, since: float | None = None) -> None:
-        """An answer has a wrong content; nothing happens if it is not wrong.
-
-        Raises:
-            Stopped: It is wrong.
-        """
+        """An answer has a wrong content; nothing happens if it is not wrong."""
         if what is not None:
             attempt = self.record.attempt(door, "content", ())
             self.record.statuses[door]["wrong"] += 1
@@ -120,11 +91,7 @@ class Visitor:
             raise Stopped
 
     def failed_later(self, door: str, what: str, needs: Collection[str], since: float) -> NoReturn:
-        """An answer with status 200 says, or shows, that something failed.
-
-        Raises:
-            Stopped: Always; it is a violation unless something that it needs failed.
-        """
+        """An answer with status 200 says, or shows, that something failed."""
         attempt = Attempt(door, "content", frozenset(needs), since)
         self.record.statuses[door]["failed"] += 1
         if not self.record.excused(attempt):
@@ -134,11 +101,7 @@ class Visitor:
     async def library(
         self, door: str, what: str, needs: Collection[str], call: Callable[[], Awaitable[Any]]
     ) -> Any:
-        """The result of a client library.
-
-        Raises:
-            Stopped: It raised an error.
-        """
+        """The result of a client library."""
         attempt = self.record.attempt(door, what, needs)
         try:
             async with asyncio.timeout(4 * PATIENCE_SECONDS):

@@ -24,10 +24,6 @@ class Sample:
     Attributes:
         at: Seconds of the run.
         memory: Bytes that are no part of files. Those that its processes share count once.
-        descriptors: Open files and connections.
-        pools: Threads by name.
-        database: Connections to the database's server; 0 for SQLite.
-        processes: How many there are.
     """
 
     at: float
@@ -45,13 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a figure changed after the warm-up.
-
-    Attributes:
-        first: The median of the first tenth of the time.
-        highest: The highest median of any tenth.
-        allowed: The highest value that counts as the same.
-    """
+    """How a figure changed after the warm-up."""
 
     name: str
     first: float
@@ -71,14 +61,7 @@ class Growth:
 
 @dataclass
 class Watch:
-    """Samples of a gateway, or of another service.
-
-    Args:
-        name: Of the service.
-        pid: Its first process.
-        database: The name of its PostgreSQL database, to count connections, or an empty text.
-        pools: Of the threads that it can have.
-    """
+    """Samples of a gateway, or of another service."""
 
     name: str
     pid: int

@@ -53,12 +53,7 @@ BUCKET, NAMESPACE, SHARE = "converted", "eu", "lake"
 
 @dataclass(frozen=True)
 class ServedCatalog:
-    """A catalog of tables in the bucket.
-
-    Attributes:
-        settings: Its settings for the gateway and for the executor.
-        client: Properties of Iceberg's own clients, in Java and Python.
-    """
+    """A catalog of tables in the bucket."""
 
     settings: Mapping[str, Any]
     client: Mapping[str, str]
@@ -66,15 +61,7 @@ class ServedCatalog:
 
 @dataclass(frozen=True)
 class ConversionLake:
-    """The tables, and clients that convert and read them.
-
-    Attributes:
-        catalog: The catalog.
-        iceberg: Spark's name of the catalog. The namespace is `eu`.
-        recipient: Reads the directories of the converted tables as Delta tables.
-        of_iceberg: Reads the catalog's tables from the gateway with Delta Sharing.
-        gateway_catalog: PyIceberg's client of the gateway's Iceberg catalog.
-    """
+    """The tables, and clients that convert and read them."""
 
     server: SeaweedFS
     spark: SparkSession
@@ -201,16 +188,7 @@ def conversion_lake(
     catalog_of: CatalogOf = icebergs_catalog,
     **executor_settings: Any,
 ) -> Iterator[ConversionLake]:
-    """Serve the store, the catalog, the service and the gateway until the block ends.
-
-    Args:
-        engine: Where tasks run.
-        folder: Contains configurations, databases and the store.
-        spark: Writes and reads the tables.
-        directories: Directories of the bucket that are shared as Delta tables, by name.
-        catalog_of: Serves the catalog.
-        executor_settings: More settings of the executor.
-    """
+    """Serve the store, the catalog, the service and the gateway until the block ends."""
     with (
         SeaweedFS.start(folder / "store", bucket=BUCKET, warehouse=WAREHOUSE) as server,
         catalog_of(folder, server) as catalog,

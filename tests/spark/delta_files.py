@@ -20,12 +20,7 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class ManyFiles:
-    """A table with a file for each number.
-
-    Attributes:
-        server: The store.
-        directory: The table's directory in the bucket.
-    """
+    """A table with a file for each number."""
 
     server: SeaweedFS
     directory: str

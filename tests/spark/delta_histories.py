@@ -27,12 +27,7 @@ _MORE = (
 
 @dataclass(frozen=True)
 class TableHistory:
-    """The history of a table.
-
-    Attributes:
-        first: Statements before the first conversion; `{d}` is the table.
-        then: Statements before the next one.
-    """
+    """The history of a table."""
 
     name: str
     first: tuple[str, ...]

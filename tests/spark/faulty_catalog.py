@@ -22,11 +22,7 @@ _REFUSAL = {"error": {"message": "no", "type": "BadRequestException", "code": 40
 
 @dataclass
 class _Spoiler:
-    """Decides which requests to break.
-
-    Attributes:
-        left: Remaining requests to reject for the table `LEFT`: its snapshot, and its drop.
-    """
+    """Decides which requests to break."""
 
     upstream: str
     left: set[str] = field(default_factory=lambda: {"POST", "DELETE"})

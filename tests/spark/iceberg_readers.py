@@ -28,14 +28,7 @@ REST = {"type": "rest", "http-client.type": "urlconnection", "rest.auth.type": "
 
 @dataclass(frozen=True)
 class IcebergReaders:
-    """All clients that read the tables.
-
-    Attributes:
-        writer: PyIceberg's client of the catalog itself.
-        direct: Spark's name of the catalog itself.
-        shared: Spark's name of the gateway's Iceberg catalog.
-        client: PyIceberg's client of the gateway's Iceberg catalog.
-    """
+    """All clients that read the tables."""
 
     spark: SparkSession
     writer: RestCatalog
@@ -53,15 +46,7 @@ class IcebergReaders:
         gateway: RunningGateway,
         recipient: Recipient,
     ) -> IcebergReaders:
-        """Return all clients for the tables of a catalog.
-
-        Args:
-            spark: Reads and writes.
-            writer: PyIceberg's client of the catalog.
-            direct: Spark's settings for the catalog.
-            gateway: Shares its schema `eu`.
-            recipient: A recipient of this share.
-        """
+        """Return all clients for the tables of a catalog."""
         writer.create_namespace(SCHEMA)
         shared = shared_catalog(gateway, recipient)
         return cls(
@@ -84,7 +69,6 @@ class IcebergReaders:
         """Fail if any client reads other rows than Spark reads directly.
 
         Args:
-            name: The table.
             parquet: The feature because of which parquet format is rejected; empty if the format has
                 the rows, and `None` if it can be either.
         """

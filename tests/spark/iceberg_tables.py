@@ -32,7 +32,6 @@ class Written:
     """The history of a table.
 
     Attributes:
-        statements: Statements in order; `{t}` is the table, `{c}` its catalog.
         parquet: The feature because of which parquet format is rejected; empty if it has the rows.
     """
 

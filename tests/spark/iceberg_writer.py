@@ -25,13 +25,7 @@ from support.tables.iceberg_history import numbered_snapshots
 
 
 class IcebergWriter:
-    """Writes a table.
-
-    Args:
-        readers: Clients of the catalog.
-        past: The history of the table. Its properties are those of Delta tables, and are left out.
-        format_version: The version of Iceberg: 2 has position delete files, 3 deletion vectors.
-    """
+    """Writes a table."""
 
     def __init__(self, readers: IcebergReaders, past: History, format_version: int) -> None:
         self.name = f"{past.name}_v{format_version}"

@@ -26,11 +26,7 @@ _OLD_ROWS = pa.table({"id": pa.array(range(100), pa.int64())})
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables in a store, read and written without Spark.
-
-    Attributes:
-        catalog: The catalog of Iceberg tables.
-    """
+    """Tables in a store, read and written without Spark."""
 
     server: SeaweedFS
     catalog: RestCatalog = field(repr=False)
@@ -111,15 +107,7 @@ _ROWS = list(range(_COMMITS))
 
 @dataclass(frozen=True)
 class Job:
-    """A kind of job.
-
-    Attributes:
-        operation: Its operation.
-        properties: Of its task.
-        is_of_delta: Whether its table is a Delta table.
-        is_whole: Returns whether the table has its old or its new version. Called after a kill.
-        is_done: Returns whether the job has done all of its work.
-    """
+    """A kind of job."""
 
     operation: str
     properties: Mapping[str, str]

@@ -45,13 +45,7 @@ def objects(server: SeaweedFS, bucket: str, directory: str) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class IcebergTables:
-    """Tables of the service's catalog.
-
-    Attributes:
-        spark: Writes and reads without the service.
-        direct: Spark's name of the catalog.
-        recipient: Reads through the gateway.
-    """
+    """Tables of the service's catalog."""
 
     tasks: SparkTasks
     spark: SparkSession

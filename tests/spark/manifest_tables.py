@@ -70,14 +70,7 @@ Manifest = Mapping[str, Any]
 
 @dataclass
 class ManifestTable:
-    """A table in a bucket.
-
-    Attributes:
-        server: The store.
-        name: The directory of the table.
-        snapshots: Its snapshots, in the form of the metadata file.
-        metadata: Locations of its metadata files.
-    """
+    """A table in a bucket."""
 
     server: SeaweedFS
     name: str
@@ -92,22 +85,12 @@ class ManifestTable:
         return f"s3://{self.server.bucket}/{self.name}"
 
     def manifest(self, files: Sequence[int], sequence_number: int) -> Manifest:
-        """Write a manifest.
-
-        Args:
-            files: Numbers of the files that it names.
-            sequence_number: Of these files.
-        """
+        """Write a manifest."""
         entries = [_entry(self.data_file(number), 1000 + number, number) for number in files]
         return self._manifest(entries, sequence_number)
 
     def deletes(self, rows: Mapping[int, Sequence[int]], sequence_number: int) -> Manifest:
-        """Write a delete manifest with one position delete file.
-
-        Args:
-            rows: Deleted rows, by number of the data file.
-            sequence_number: Of the delete file.
-        """
+        """Write a delete manifest with one position delete file."""
         pairs = [(self.data_file(file), row) for file, each in rows.items() for row in each]
         stream = io.BytesIO()
         names = ("file_path", "pos")

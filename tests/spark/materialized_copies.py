@@ -68,13 +68,7 @@ def hashed(value: str | None) -> str | None:
 
 @dataclass
 class Copies:
-    """An executor with configured copies.
-
-    Attributes:
-        spark: Writes the sources, and reads them without the executor.
-        executor: Members of its section that say where it runs.
-        folder: The copies are in its directory `copies`.
-    """
+    """An executor with configured copies."""
 
     spark: SparkSession
     executor: Mapping[str, Any] = field(repr=False)

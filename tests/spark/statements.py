@@ -20,16 +20,7 @@ from spark.sql import declared, quoted, select
 
 
 def statement(operation: Operation, table: str, columns: Sequence[Column]) -> str:
-    """Return the statement of an operation.
-
-    Args:
-        operation: The operation.
-        table: The table's name.
-        columns: The columns before the operation.
-
-    Raises:
-        NotImplementedError: The statement differs between formats.
-    """
+    """Return the statement of an operation."""
     match operation:
         case Insert(rows):
             return f"INSERT INTO {table} {select(rows, columns)}"

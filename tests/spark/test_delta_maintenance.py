@@ -34,12 +34,7 @@ _VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
 
 @dataclass(frozen=True)
 class DeltaTables:
-    """Delta tables in an ordinary bucket, without a catalog.
-
-    Attributes:
-        spark: Writes and reads without the service.
-        recipient: Reads through the gateway.
-    """
+    """Delta tables in an ordinary bucket, without a catalog."""
 
     tasks: SparkTasks
     spark: SparkSession

@@ -54,7 +54,6 @@ class Source:
     """A table, and its copy `NAME`.
 
     Attributes:
-        table: The name of the table in SQL.
         is_connect: Whether a refresh always writes all rows, because Spark Connect cannot read changes.
     """
 

@@ -103,10 +103,7 @@ class Killer:
     """Submits jobs, kills them, and lets them be repeated.
 
     Attributes:
-        jobs: Jobs that are still to be killed.
         seconds: How long the last job of each operation took.
-        attempts: Number of started jobs, including those that ended before they were killed.
-        kills: Number of kills by operation.
     """
 
     tables: Tables

@@ -58,14 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 @dataclass(frozen=True)
 class Ran:
-    """The traces of a worker that purged a table and compacted two others.
-
-    Attributes:
-        shown: Command lines and environments of its processes.
-        folder: Contains its log, its database and Spark's event log.
-        spans: The spans that it sent to the collector.
-        planted: The secrets.
-    """
+    """The traces of a worker that purged a table and compacted two others."""
 
     shown: Shown
     folder: Path

@@ -32,12 +32,7 @@ LIFETIME = 3600
 
 @dataclass
 class Desk:
-    """An issuance under test.
-
-    Attributes:
-        source: The table, whose catalog vends by `vendor`.
-        events: What plugins were told.
-    """
+    """An issuance under test."""
 
     vending: Vending
     ledger: Ledger

@@ -19,16 +19,7 @@ def ms_of(moment: datetime) -> int:
 
 
 def parse_time(text: str, *, default: tzinfo | None = None) -> datetime:
-    """Parse a time in ISO 8601 and return it in UTC.
-
-    Args:
-        text: The time, from a request, an option, or a file.
-        default: The time zone for times without an offset.
-
-    Raises:
-        ValueError: The text is not a time, it has no offset and there is no default, or the time in UTC
-            is outside the years 1 to 9999.
-    """
+    """Parse a time in ISO 8601 and return it in UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         if default is None:

@@ -20,9 +20,6 @@ class LimitedThreads:
 
     Each thread that runs Python code delays the event loop by up to 5 ms, whenever the loop needs the
     interpreter. Without a limit, the threads of many requests delay it for seconds.
-
-    Args:
-        at_once: Maximum number of threads.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -33,11 +30,5 @@ class LimitedThreads:
         return await anyio.to_thread.run_sync(partial(function, *arguments), limiter=self._limiter)
 
     async def run_sized(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """The same, but in the event loop if the input has at most `LARGE` bytes.
-
-        Args:
-            size: Bytes of the input.
-            function: The function.
-            arguments: Its positional arguments.
-        """
+        """The same, but in the event loop if the input has at most `LARGE` bytes."""
         return await self.run(function, *arguments) if size > LARGE else function(*arguments)

@@ -20,7 +20,6 @@ class LRU(Generic[_Key, _Value]):
 
     Args:
         capacity: Maximum total weight. A value that is heavier than this is never stored.
-        weigh: Returns the weight of a value; 1 by default. Called once, when the value is stored.
     """
 
     def __init__(self, capacity: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:

@@ -18,11 +18,6 @@ def call_later(
 
     The loop would otherwise keep the object and the context of the current request, and with it the
     gateway, although a reload of the configuration has closed that.
-
-    Args:
-        seconds: The time.
-        method: A bound method.
-        arguments: Its arguments, which the timer keeps.
     """
     weak = weakref.WeakMethod(method)
 

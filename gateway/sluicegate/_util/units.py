@@ -22,11 +22,7 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)")
 
 
 def parse_duration(text: str | int) -> int:
-    """Return the seconds of `90d`, `24h`, `15m`, `30s`, `2w`, a sum like `1h30m`, or a bare number.
-
-    Raises:
-        ValueError: The text is not a duration.
-    """
+    """Return the seconds of `90d`, `24h`, `15m`, `30s`, `2w`, a sum like `1h30m`, or a bare number."""
     expected = "expected a duration like 90d, 24h, 15m or 30s"
     if isinstance(text, bool) or not isinstance(text, str | int):
         raise ValueError(expected)
@@ -47,11 +43,7 @@ def format_duration(seconds: int) -> str:
 
 
 def parse_size(text: str | int) -> int:
-    """Return the bytes of `256MB` (decimal), `1GiB` (binary), `1.5 GB`, or a bare number.
-
-    Raises:
-        ValueError: The text is not a size.
-    """
+    """Return the bytes of `256MB` (decimal), `1GiB` (binary), `1.5 GB`, or a bare number."""
     expected = "expected a size like 256MB, 1GiB or a number of bytes"
     if isinstance(text, bool) or not isinstance(text, str | int):
         raise ValueError(expected)

@@ -27,14 +27,7 @@ _RETRY_AFTER = 3.0
 
 
 class Freshness:
-    """Tracks the revisions of the database, and clears the caches that depend on what has changed.
-
-    Args:
-        store: The open database.
-        max_age: Seconds for which the last revision is considered current, unless this process writes.
-        max_stale: Seconds for which cached reads are served if the database does not respond.
-        clock: Monotonic seconds.
-    """
+    """Tracks the revisions of the database, and clears the caches that depend on what has changed."""
 
     def __init__(
         self,
@@ -59,11 +52,7 @@ class Freshness:
         self._dependents.append((forget, kinds))
 
     async def ensure(self) -> None:
-        """Check that cached values can be served.
-
-        Raises:
-            Unavailable: The database has not responded for `max_stale` seconds.
-        """
+        """Check that cached values can be served."""
         now = self._clock()
         if self._is_due(now):
             async with self._checking:
@@ -75,12 +64,7 @@ class Freshness:
             raise Unavailable("the gateway's database does not respond; try again later")
 
     def accepts(self, revisions: Revisions, kinds: Collection[RevisionKind]) -> bool:
-        """Whether values that were read at some revisions are current. Newer ones clear the caches.
-
-        Args:
-            revisions: The revisions.
-            kinds: What the values depend on.
-        """
+        """Whether values that were read at some revisions are current. Newer ones clear the caches."""
         if self._revisions is None or revisions.value > self._revisions.value:
             self._adopt(revisions)
         known = self._revisions
@@ -114,14 +98,7 @@ class Freshness:
 
 
 class CachedReads(Generic[_Key, _Value]):
-    """A cache for one kind of read, by key. Concurrent reads of a key query the database once.
-
-    Args:
-        freshness: Determines whether cached values are current.
-        kinds: The kinds of rows that the values depend on.
-        capacity: Maximum total weight of the cached values.
-        weigh: Returns the weight of a value.
-    """
+    """A cache for one kind of read, by key. Concurrent reads of a key query the database once."""
 
     def __init__(
         self,
@@ -139,11 +116,7 @@ class CachedReads(Generic[_Key, _Value]):
     async def get(
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
     ) -> _Value | None:
-        """Return the cached value, or else load it. `None` (the row does not exist) is not cached.
-
-        Raises:
-            Unavailable: The database does not respond, and no usable value is cached.
-        """
+        """Return the cached value, or else load it. `None` (the row does not exist) is not cached."""
         await self._freshness.ensure()
         found = self._entries.get(key)
         if found is not None:
@@ -153,11 +126,7 @@ class CachedReads(Generic[_Key, _Value]):
             return found if found is not None else await self._load(key, load)
 
     async def cached(self, key: _Key) -> _Value | None:
-        """Return the cached value, or `None`.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Return the cached value, or `None`."""
         await self._freshness.ensure()
         return self._entries.get(key)
 

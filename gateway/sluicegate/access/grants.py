@@ -66,15 +66,6 @@ class _Listing(Generic[_Noun]):
 class Grants:
     """Grants of recipients, cached until what they depend on changes in the database.
 
-    Args:
-        store: The open database.
-        max_age: Maximum seconds until a change by another process takes effect.
-        max_stale: Maximum seconds for which cached values are used if the database does not respond.
-        clock: Monotonic seconds.
-
-    Attributes:
-        on_change: Registers a function to call when a change in the database is noticed.
-
     Every method raises `Unavailable` if the database does not respond and no usable value is cached.
     """
 
@@ -118,11 +109,7 @@ class Grants:
         return (await self._granted(principal)).ordered
 
     async def share(self, principal: Principal, name: str) -> Share:
-        """A share by name.
-
-        Raises:
-            NotFound: The share does not exist, or is not granted.
-        """
+        """A share by name."""
         share = (await self._granted(principal)).by_key.get(name_key(name))
         if share is None:
             raise NotFound(f"there is no share {name!r}").decided_by("grant")
@@ -130,19 +117,11 @@ class Grants:
         return share
 
     async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
-        """The schemas of a granted share, sorted by casefolded name.
-
-        Raises:
-            NotFound: The share does not exist, or is not granted.
-        """
+        """The schemas of a granted share, sorted by casefolded name."""
         return await self.schemas_of(await self.share(principal, share))
 
     async def schema(self, principal: Principal, share: str, name: str) -> Schema:
-        """A schema of a granted share by name.
-
-        Raises:
-            NotFound: The share or schema does not exist, or the share is not granted.
-        """
+        """A schema of a granted share by name."""
         return await self.schema_of(await self.share(principal, share), name)
 
     async def schemas_of(self, share: Share) -> Sequence[Schema]:
@@ -150,11 +129,7 @@ class Grants:
         return (await self._schemas_of(share)).ordered
 
     async def schema_of(self, share: Share, name: str) -> Schema:
-        """A schema that a share declares, by name.
-
-        Raises:
-            NotFound: The share does not declare the schema.
-        """
+        """A schema that a share declares, by name."""
         schema = await self._schemas.one(
             share.id, name, lambda reader: load_schemas(reader, share, name)
         )
@@ -208,12 +183,7 @@ class Grants:
 
 
 class _Cached(Generic[_Noun]):
-    """Cached listings, and single members of those that are not cached.
-
-    Args:
-        freshness: Determines whether cached values are current.
-        kinds: The kinds of rows that they depend on.
-    """
+    """Cached listings, and single members of those that are not cached."""
 
     def __init__(self, freshness: Freshness, kinds: Collection[RevisionKind]) -> None:
         self._listings = CachedReads[str, _Listing[_Noun]](freshness, kinds, _ROWS, _weight)

@@ -58,11 +58,7 @@ class PartitionFilter:
 
     @classmethod
     def parse(cls, text: str) -> PartitionFilter:
-        """Parse a filter.
-
-        Raises:
-            ValueError: The text is not a filter. The message contains the error and its position.
-        """
+        """Parse a filter."""
         tokens = _tokens(text)
         terms = [_term(tokens)]
         while (found := tokens.pop()).kind != "end":
@@ -77,11 +73,7 @@ class PartitionFilter:
 
 
 def check_shared_in_part(table: SharedTable, source: CatalogTable) -> None:
-    """Ensure that a table in a directory `….by-recipient` is shared with a partition filter.
-
-    Raises:
-        UnsupportedOperation: It is shared without one.
-    """
+    """Ensure that a table in a directory `….by-recipient` is shared with a partition filter."""
     if table.partition_filter is None and source.location.rstrip("/").endswith(BY_RECIPIENT):
         raise filter_required(table, f"the directory {source.location} needs a partition_filter")
 

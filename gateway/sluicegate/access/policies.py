@@ -28,10 +28,6 @@ class Policies:
     """Calls the policies in the order of the configuration, each with the tables that remain.
 
     If a policy fails or times out, access is denied, because its decision is unknown.
-
-    Args:
-        policies: The configured policies, by name.
-        timeout: Timeout of one policy, in seconds.
     """
 
     def __init__(self, policies: Mapping[str, Policy], timeout: float = _TIMEOUT_SECONDS) -> None:
@@ -39,11 +35,7 @@ class Policies:
         self._timeout = timeout
 
     async def readable(self, principal: Principal, tables: Sequence[Shared]) -> Sequence[Shared]:
-        """Return the tables that a recipient can read, in their order, with one call per policy.
-
-        Raises:
-            Unavailable: A policy fails or times out.
-        """
+        """Return the tables that a recipient can read, in their order, with one call per policy."""
         if not self._policies or not tables:
             return tables
         left = await self._left(principal, "read", tables)
@@ -55,9 +47,6 @@ class Policies:
         """Return the tables without access mode `dir` if the recipient is not allowed credentials.
 
         Each policy is called once, with all tables that are shared by directory.
-
-        Raises:
-            Unavailable: A policy fails or times out.
         """
         if not self._policies:
             return tables
@@ -66,21 +55,13 @@ class Policies:
         return [_without_directory(table) if table in denied else table for table in tables]
 
     async def allow(self, principal: Principal, action: PolicyAction, table: SharedTable) -> bool:
-        """Whether a recipient is allowed to perform an action on a table.
-
-        Raises:
-            Unavailable: A policy fails or times out.
-        """
+        """Whether a recipient is allowed to perform an action on a table."""
         return bool(await self._left(principal, action, [table]))
 
     async def denials(
         self, principal: Principal, action: PolicyAction, tables: Collection[SharedTable]
     ) -> Mapping[SharedTable, str]:
-        """The tables on which a recipient is not allowed an action, and the policy that denies each.
-
-        Raises:
-            Unavailable: A policy fails or times out; the detail names it.
-        """
+        """The tables on which a recipient is not allowed an action, and the policy that denies each."""
         left, denied = frozenset(tables), dict[SharedTable, str]()
         for name, policy in self._policies.items():
             if not left:

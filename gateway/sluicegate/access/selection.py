@@ -36,12 +36,7 @@ class _Listed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedSchema:
-    """A schema in the listing of a catalog. Listings don't contain its age.
-
-    Attributes:
-        name: Its name in the listing.
-        readable: This name without the escapes of the catalog.
-    """
+    """A schema in the listing of a catalog. Listings don't contain its age."""
 
     name: str
     readable: str
@@ -61,23 +56,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Selection(Generic[_Item]):
-    """The items of a listing that a source shares.
-
-    Attributes:
-        shared: Pairs of the name for recipients and the item.
-        left_out: Items that the patterns select, but that can't be shared under their names.
-    """
+    """The items of a listing that a source shares."""
 
     shared: Sequence[tuple[str, _Item]]
     left_out: Sequence[LeftOut]
 
     def reason_for_none(self, listed: int, reason: str) -> str | None:
-        """Explain why a source shares nothing, or return `None` if it shares something.
-
-        Args:
-            listed: Number of items that the catalog lists.
-            reason: A possible reason for a catalog to list none.
-        """
+        """Explain why a source shares nothing, or return `None` if it shares something."""
         if self.shared:
             return None
         if listed == 0:
@@ -167,7 +152,6 @@ class PatternDecision:
 
     Attributes:
         pattern: The pattern that decides; `None` if no pattern of `include` matches.
-        excludes: Whether it is a pattern of `exclude`.
     """
 
     pattern: str | None

@@ -50,14 +50,7 @@ _PAGES = "admin pages"
 
 
 class AdminApi:
-    """The routes of the Admin API.
-
-    Args:
-        settings: The settings of the gateway.
-        section: Its section `admin`.
-        keys: Its signing keys.
-        services: What the API uses of the gateway.
-    """
+    """The routes of the Admin API."""
 
     def __init__(
         self,

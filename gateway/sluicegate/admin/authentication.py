@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class AdminAuthentication:
-    """Turns the headers of a request into an administrator.
-
-    Args:
-        section: Networks and issuers.
-        tokens: The administrators with tokens.
-        throttle: Delays failed attempts.
-    """
+    """Turns the headers of a request into an administrator."""
 
     def __init__(
         self,
@@ -56,19 +50,7 @@ class AdminAuthentication:
         self._login_issuers: list[AdminIssuer] = []
 
     async def authenticate(self, headers: Mapping[str, str], address: str | None) -> Admin:
-        """Return the administrator that sends a request.
-
-        Args:
-            headers: The headers of the request.
-            address: IP address of the sender, or `None` if it is not known.
-
-        Raises:
-            NotAuthenticated: There is no bearer token.
-            Unauthenticated: The token is malformed, unknown or expired. The response is delayed.
-            PermissionDenied: The address is in none of the networks, or the token contains no role.
-            RateLimited: Too many failed attempts are being delayed.
-            Unavailable: The database, or the issuer of the token, does not respond.
-        """
+        """Return the administrator that sends a request."""
         self.check_address(address)
         token = bearer_token(headers.get("authorization", ""))
         if not token:
@@ -87,11 +69,7 @@ class AdminAuthentication:
             raise
 
     def check_address(self, address: str | None) -> None:
-        """Check that administrators can connect from an address.
-
-        Raises:
-            PermissionDenied: It is in none of the networks.
-        """
+        """Check that administrators can connect from an address."""
         if self._networks and not is_within(address, self._networks):
             raise PermissionDenied(
                 "administrators cannot connect from this address", detail=f"called from {address}"
@@ -101,9 +79,6 @@ class AdminAuthentication:
         """The issuer of a client, which accepts only ID tokens for this client.
 
         Call it once. The connections are closed with these of other issuers.
-
-        Args:
-            client: The client, whose issuer is one of those of the section.
         """
         from sluicegate.admin.oidc.issuers import AdminIssuer
 

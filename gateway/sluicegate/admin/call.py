@@ -44,11 +44,7 @@ class AdminCall:
     max_body: int
 
     def name(self, parameter: str) -> str:
-        """A name in the path.
-
-        Raises:
-            NotFound: Nothing can have this name.
-        """
+        """A name in the path."""
         return name_in_path(self.request, parameter)
 
     @property
@@ -62,20 +58,11 @@ class AdminCall:
         return self.admin.principal
 
     def page(self, *more: str) -> PageRequest:
-        """The requested page of the listing at this path, which has the parameters `more`.
-
-        Raises:
-            InvalidRequest: A parameter is invalid.
-        """
+        """The requested page of the listing at this path, which has the parameters `more`."""
         return PageRequest.parse(self.query(*more), self.principal, self.request.url.path)
 
     def query(self, *more: str) -> Mapping[str, str]:
-        """The query parameters.
-
-        Raises:
-            InvalidRequest: One is neither `maxResults`, `pageToken` nor one of `more`, or has a null
-                character.
-        """
+        """The query parameters."""
         known = ("maxResults", "pageToken", *more)
         for name, value in self.request.query_params.items():
             if name not in known:
@@ -85,14 +72,9 @@ class AdminCall:
         return self.request.query_params
 
     async def json(self, model: type[BaseModel]) -> Any:
-        """The body as JSON; an empty body is an empty object. Only long bodies are validated already.
+        """The body as JSON; an empty body is an empty object.
 
-        Args:
-            model: The model of the resource.
-
-        Raises:
-            PayloadTooLarge: It is longer than `admin.max_body`.
-            InvalidRequest: It is not a JSON object, or a long body does not fit the model.
+        Only long bodies are validated already.
         """
         body = await read_body(self.request, self.max_body)
         if len(body) <= _LONG:
@@ -100,24 +82,14 @@ class AdminCall:
         return await anyio.to_thread.run_sync(_decoded_and_checked, body, model)
 
     async def parsed(self, parse: Callable[[dict[str, Any]], T]) -> T:
-        """What a function makes of the body, a JSON object. Long bodies are parsed in a thread.
-
-        Raises:
-            PayloadTooLarge: It is longer than `admin.max_body`.
-            InvalidRequest: It is not a JSON object, or the function refuses it.
-        """
+        """What a function makes of the body, a JSON object. Long bodies are parsed in a thread."""
         body = await read_body(self.request, self.max_body)
         if len(body) <= _LONG:
             return parse(json_object(body))
         return await anyio.to_thread.run_sync(lambda: parse(json_object(body)))
 
     async def parse(self, model: type[_Model]) -> _Model:
-        """The body as a model.
-
-        Raises:
-            PayloadTooLarge: It is longer than `admin.max_body`.
-            InvalidRequest: It does not fit the model. The message has one line for each problem.
-        """
+        """The body as a model."""
         document = JsonDocument(await self.json(model))
         with refused_input():
             return validate(model, document)
@@ -129,11 +101,7 @@ def kept_content(call: AdminCall, keys: Collection[str]) -> Collection[str]:
 
 
 def name_in_path(request: Request, parameter: str) -> str:
-    """A name in the path of a request.
-
-    Raises:
-        NotFound: Nothing can have this name.
-    """
+    """A name in the path of a request."""
     try:
         return check_name("entry", str(request.path_params[parameter]))
     except ValueError as error:
@@ -141,12 +109,7 @@ def name_in_path(request: Request, parameter: str) -> str:
 
 
 async def count_request(request: Request, admin: Admin) -> None:
-    """Count a request for its administrator instead of its address.
-
-    Raises:
-        RateLimited: The administrator has too many concurrent requests.
-        Unavailable: The gateway has.
-    """
+    """Count a request for its administrator instead of its address."""
     note_admin(admin.name, admin.method, admin.role)
     sender = f"admin:{admin.name}"
     name_recipient(sender)

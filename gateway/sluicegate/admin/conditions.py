@@ -35,7 +35,6 @@ class Conditions:
 
     Attributes:
         match: Strong tags of `If-Match`, `("*",)` for any, or `None` without the header.
-        none_match: Tags of `If-None-Match`, in the same form.
     """
 
     match: tuple[str, ...] | None = None
@@ -43,25 +42,14 @@ class Conditions:
 
     @classmethod
     def parse(cls, headers: Mapping[str, str]) -> Conditions:
-        """Read the headers.
-
-        Raises:
-            InvalidRequest: A header is malformed.
-        """
+        """Read the headers."""
         return cls(
             _tags("If-Match", headers.get("if-match"), weak=False),
             _tags("If-None-Match", headers.get("if-none-match"), weak=True),
         )
 
     def check_write(self, current: Any | None) -> None:
-        """Check that the current representation allows a change.
-
-        Args:
-            current: The representation, or `None` if the resource does not exist.
-
-        Raises:
-            PreconditionFailed: It does not.
-        """
+        """Check that the current representation allows a change."""
         if self.match is not None and not _matches(self.match, current):
             raise PreconditionFailed(
                 "the resource was changed or deleted since you read it: read it again, and repeat your "

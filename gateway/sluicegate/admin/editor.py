@@ -35,9 +35,7 @@ class Edited:
     """The outcome of a change.
 
     Attributes:
-        created: Whether the resource did not exist before.
         content: The resource after the change (see `SharedResource.read`); `None` if it was deleted.
-        difference: What was changed.
     """
 
     created: bool
@@ -47,12 +45,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Changes that an administrator confirms before they are made.
-
-    Attributes:
-        tag: Identifies the changes with all values.
-        applied: Whether they were made.
-    """
+    """Changes that an administrator confirms before they are made."""
 
     difference: Difference
     tag: str
@@ -61,11 +54,6 @@ class Proposal:
 
 class Editor:
     """Shares, recipients and grants in the form of a shares file.
-
-    Args:
-        store: The open database.
-        catalogs: Names of the configured catalogs.
-        now: Epoch milliseconds.
 
     Every method raises `Unavailable` if the database does not respond.
     """
@@ -84,12 +72,7 @@ class Editor:
         return await in_thread(lambda: StoredShares(visible_entries(admin, entries)))
 
     async def read(self, admin: Admin, place: SharedResource) -> Content:
-        """Read a resource.
-
-        Raises:
-            PermissionDenied: The administrator does not manage it.
-            NotFound: It does not exist. The message suggests a name to administrators of all shares.
-        """
+        """Read a resource."""
         place.check_admin(admin)
         async with self._store.read() as connection:
             content = await _content(connection, admin, place)
@@ -102,12 +85,7 @@ class Editor:
         raise NotFound(f"{error.message}{nearest(place.names[-1], known)}")
 
     async def read_grant(self, admin: Admin, place: GrantPlace) -> Content:
-        """Read a grant.
-
-        Raises:
-            PermissionDenied: The administrator does not manage the share.
-            NotFound: It does not exist.
-        """
+        """Read a grant."""
         admin.check_share(place.share)
         async with self._store.read() as connection:
             entries = await place.entries(connection, admin)
@@ -121,21 +99,7 @@ class Editor:
     async def change(
         self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
     ) -> Edited:
-        """Change a resource, unless a precondition fails.
-
-        Args:
-            admin: The administrator.
-            place: The resource.
-            conditions: The preconditions, which are checked in the same transaction.
-            change: Receives the content (see `SharedResource.read`) and returns new content, or `None`
-                to delete the resource.
-
-        Raises:
-            PermissionDenied: The administrator does not manage all that would change.
-            PreconditionFailed: A precondition fails.
-            InvalidRequest: The new content is invalid.
-            NotFound: A resource around it does not exist.
-        """
+        """Change a resource, unless a precondition fails."""
         place.check_admin(admin)
 
         async def prepare(connection: AsyncConnection) -> Prepared:
@@ -164,11 +128,7 @@ class Editor:
         return Edited(made.before is None, made.content, made.difference)
 
     async def delete(self, admin: Admin, place: SharedResource, conditions: Conditions) -> None:
-        """Delete a resource with all of its content; see `change`.
-
-        Raises:
-            NotFound: It does not exist.
-        """
+        """Delete a resource with all of its content; see `change`."""
 
         def delete(content: Content | None) -> None:
             if content is None:
@@ -185,22 +145,7 @@ class Editor:
         granted: bool,
         of_recipient: Conditions = NO_CONDITIONS,
     ) -> Content:
-        """Grant a share to a recipient, or end the grant, and return the grant.
-
-        Args:
-            admin: The administrator.
-            place: The grant.
-            conditions: The preconditions of the grant.
-            granted: Whether to grant the share.
-            of_recipient: Preconditions of the recipient, which the administrator manages.
-
-        Raises:
-            PermissionDenied: The administrator does not manage the share, or does not know of the
-                recipient.
-            PreconditionFailed: A precondition fails.
-            InvalidRequest: There is no such share.
-            NotFound: There is no such recipient, or no grant to end.
-        """
+        """Grant a share to a recipient, or end the grant, and return the grant."""
         admin.check_share(place.share)
 
         async def prepare(connection: AsyncConnection) -> Prepared:
@@ -224,11 +169,7 @@ class Editor:
         return made.before
 
     def check_file(self, data: Any) -> SharesFile:
-        """Check a shares file, which can take long.
-
-        Raises:
-            InvalidRequest: It is invalid. The message has one line for each problem.
-        """
+        """Check a shares file, which can take long."""
         with refused_input():
             return check_shares_file(JsonDocument(data), self._catalogs)
 
@@ -241,19 +182,7 @@ class Editor:
         dry_run: bool,
         confirm: Callable[[Difference], None] = lambda _: None,
     ) -> Difference:
-        """Apply a shares file completely, or not at all.
-
-        Args:
-            admin: The administrator.
-            file: The shares file.
-            prune: Remove the shares and recipients that the file does not contain.
-            dry_run: Return the difference without applying it.
-            confirm: Checks the difference in the transaction that makes the changes.
-
-        Raises:
-            PermissionDenied: The administrator does not manage all that would change.
-            InvalidRequest: The shares file is invalid.
-        """
+        """Apply a shares file completely, or not at all."""
         if prune:
             admin.check_all_shares()
         declared = await in_thread(lambda: declared_entries(file.declaration))
@@ -284,18 +213,8 @@ class Editor:
     ) -> Proposal:
         """Propose changes of what is stored, or make them if they were confirmed.
 
-        Args:
-            admin: The administrator.
-            part: What the changes depend on.
-            make: Returns a shares file, made from what is stored of that part.
-            confirmed: The `tag` of the proposal to apply. Without it, nothing is changed.
-
         Returns:
             The changes. They are not applied if they are no longer those of `confirmed`.
-
-        Raises:
-            PermissionDenied: The administrator does not manage all that would change.
-            InvalidRequest: The shares file is invalid.
         """
         found = Proposal(Difference((), ()), "", applied=False)
 

@@ -32,10 +32,6 @@ class AdminRoute:
     """A route, and who can use it.
 
     Attributes:
-        path: The path below `PREFIX`.
-        role: The role that it requires.
-        operation: Its id in the OpenAPI document, which describes it.
-        all_shares: Whether it requires an administrator who is not limited to some shares.
         body: Model of the request body, or `None`.
     """
 
@@ -49,13 +45,7 @@ class AdminRoute:
 
 
 class AdminEndpoint:
-    """The ASGI endpoint of a route.
-
-    Args:
-        route: The route.
-        authentication: Identifies administrators.
-        max_body: Maximum body size in bytes.
-    """
+    """The ASGI endpoint of a route."""
 
     def __init__(self, route: AdminRoute, authentication: AdminAuthentication, max_body: int) -> None:
         self._route = route
@@ -92,9 +82,6 @@ class MethodEndpoints:
     """The ASGI endpoint of a path, which has an endpoint for each of its methods.
 
     One route for all methods has the correct `Allow` header in 405 responses.
-
-    Args:
-        endpoints: By method.
     """
 
     def __init__(self, endpoints: Mapping[str, AdminEndpoint]) -> None:

@@ -29,13 +29,7 @@ class AdminServices:
     """The services behind the Admin API.
 
     Attributes:
-        store: The open database.
-        catalogs: Returns the configured catalogs, by name.
         end_sessions: Ends the sessions of a recipient that began before a time in epoch milliseconds.
-        explanations: Returns the services that explain access.
-        configured: Returns the configured instances, to check tasks.
-        open_location: Opens a location with the storage that serves it.
-        describe: Returns the text for an error in a result. A gateway leaves out private details.
         on_progress: Is called with the number of sources that were looked up, and of all.
     """
 

@@ -22,7 +22,6 @@ class Admin:
 
     Attributes:
         shares: Casefolded names of the only shares that it manages or reads; `None` for all.
-        method: How it authenticated: `token` or `oidc`.
         expires_at: When its token expires, epoch milliseconds.
     """
 
@@ -42,22 +41,14 @@ class Admin:
         return ROLES.index(self.role) >= ROLES.index(required)
 
     def check_role(self, required: Role) -> None:
-        """Check that the role includes another one.
-
-        Raises:
-            PermissionDenied: It does not. The message names the required role.
-        """
+        """Check that the role includes another one."""
         if not self.has_role(required):
             raise PermissionDenied(
                 f"this requires the role {required}, and '{self.name}' has the role {self.role}"
             ).decided_by("role")
 
     def check_all_shares(self) -> None:
-        """Check that the administrator is not limited to some shares.
-
-        Raises:
-            PermissionDenied: It is.
-        """
+        """Check that the administrator is not limited to some shares."""
         if self.shares is not None:
             raise PermissionDenied(
                 f"this requires the role {self.role} for all shares, and '{self.name}' has it only for "
@@ -77,11 +68,7 @@ class Admin:
         return self.shares is None or (bool(shares) and all(self.manages(share) for share in shares))
 
     def check_share(self, share: str) -> None:
-        """Check that the administrator manages a share, whether or not it exists.
-
-        Raises:
-            PermissionDenied: It does not.
-        """
+        """Check that the administrator manages a share, whether or not it exists."""
         if not self.manages(share):
             raise PermissionDenied(
                 f"this requires the role {self.role} for the share '{share}', and '{self.name}' has it "
@@ -89,11 +76,7 @@ class Admin:
             ).decided_by("role")
 
     def check_recipient(self, name: str, shares: Collection[str]) -> None:
-        """Check that the administrator manages a recipient, whether or not it exists.
-
-        Raises:
-            PermissionDenied: It does not.
-        """
+        """Check that the administrator manages a recipient, whether or not it exists."""
         if not self.manages_recipient(shares):
             raise self.denied_recipient(name)
 

@@ -33,17 +33,7 @@ def visible_entries(admin: Admin, entries: Entries) -> Entries:
 
 
 def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterable[Entry]) -> None:
-    """Check that an administrator manages all entries that a change touches.
-
-    Args:
-        admin: The administrator.
-        before: The entries that it can see.
-        after: These entries after the change.
-        touched: The changed entries, and those that the response confirms.
-
-    Raises:
-        PermissionDenied: It does not.
-    """
+    """Check that an administrator manages all entries that a change touches."""
     if admin.shares is None:
         return
     granted_before, granted_after = _granted_shares(before), _granted_shares(after)
@@ -64,12 +54,7 @@ def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterab
 
 
 def check_grants(admin: Admin, visible: Entries, declared: Entries) -> None:
-    """Check new grants first, because later messages suggest the names of shares.
-
-    Raises:
-        PermissionDenied: The administrator does not manage a granted share.
-        InvalidRequest: There is no such share.
-    """
+    """Check new grants first, because later messages suggest the names of shares."""
     if admin.shares is None:
         return
     for key, entry in declared.items():
@@ -84,9 +69,6 @@ def check_names(admin: Admin, stored: Entries, visible: Entries, declared: Entri
     """Check at last that no new recipient has the name of one that the administrator cannot see.
 
     That a name is taken is all that the administrator learns, and only if all else is correct.
-
-    Raises:
-        PermissionDenied: One has.
     """
     for key, entry in declared.items():
         if entry.kind == "recipient" and key in stored and key not in visible:

@@ -54,29 +54,16 @@ class SharedResource(Protocol):
         """Names of resources of its kind at the same place, which messages suggest."""
 
     async def suggested(self, connection: AsyncConnection, entries: Entries) -> Entries:
-        """Entries that messages of `write` suggest, if one around the resource does not exist.
-
-        Args:
-            connection: A transaction.
-            entries: The entries in `part`.
-        """
+        """Entries that messages of `write` suggest, if one around the resource does not exist."""
 
     def check_admin(self, admin: Admin) -> None:
-        """Check what does not depend on what is stored.
-
-        Raises:
-            PermissionDenied: The administrator does not manage the resource.
-        """
+        """Check what does not depend on what is stored."""
 
     def read(self, stored: StoredShares) -> Content | None:
         """Its content as in a shares file, with its `name`; `None` if it does not exist."""
 
     def write(self, stored: StoredShares, content: Content | None) -> Content:
-        """The shares file that declares it with new content, or without it (`None`).
-
-        Raises:
-            NotFound: A resource around it does not exist.
-        """
+        """The shares file that declares it with new content, or without it (`None`)."""
 
     def replaces(self, entries: Entries, *, removed: bool) -> Entries:
         """The entries that the shares file of `write` replaces."""
@@ -84,11 +71,7 @@ class SharedResource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SharePlace:
-    """A share, one of its schemas, or a table of one.
-
-    Attributes:
-        names: Names from the outermost, one to three.
-    """
+    """A share, one of its schemas, or a table of one."""
 
     names: tuple[str, ...]
 
@@ -250,11 +233,7 @@ class RecipientPlace:
 
 
 def without_name(content: Content, name: str) -> Content:
-    """The content that a client sent, without what only responses contain.
-
-    Raises:
-        InvalidRequest: Its `name` is not the one in the path.
-    """
+    """The content that a client sent, without what only responses contain."""
     if "name" in content and (
         not isinstance(content["name"], str) or name_key(content["name"]) != name_key(name)
     ):
@@ -263,13 +242,7 @@ def without_name(content: Content, name: str) -> Content:
 
 
 def with_kept(content: Content, before: Content | None, kept: Collection[str]) -> Content:
-    """New content, with some keys of the content before, unless the new content has them.
-
-    Args:
-        content: The new content.
-        before: The content before, or `None` if there was none.
-        kept: The keys.
-    """
+    """New content, with some keys of the content before, unless the new content has them."""
     found = {key: value for key, value in (before or {}).items() if key in kept}
     return found | content
 

@@ -74,11 +74,6 @@ class RecipientState:
 class RecipientAccess:
     """Reads and changes the access of recipients.
 
-    Args:
-        editor: Reads recipients.
-        store: The open database.
-        settings: Lifetimes.
-
     Every method raises `PermissionDenied` if the administrator does not manage the recipient,
     `NotFound` if it does not exist, and `Unavailable` if the database does not respond.
     """
@@ -130,11 +125,7 @@ class RecipientAccess:
         return RecipientState(details, await self._links.latest(name))
 
     async def create(self, wanted: NewRecipient) -> NewLink | IssuedCredential:
-        """Create a recipient without grants, with a credential or a link with which it gets one.
-
-        Raises:
-            InvalidRequest: The name or the lifetime is not valid, or the recipient exists.
-        """
+        """Create a recipient without grants, with a credential or a link with which it gets one."""
         service = self._links if wanted.deliver == "activation" else self._recipients
         made = await service.create(
             wanted.name,
@@ -149,11 +140,7 @@ class RecipientAccess:
     async def issue(
         self, admin: Admin, recipient: str, wanted: NewCredential
     ) -> NewLink | IssuedCredential:
-        """Issue a credential, or a link with which the recipient gets it.
-
-        Raises:
-            InvalidRequest: The lifetime is out of range.
-        """
+        """Issue a credential, or a link with which the recipient gets it."""
         name = await self.managed(admin, recipient)
         service = self._links if wanted.deliver == "activation" else self._recipients
         made = await service.rotate(

@@ -52,11 +52,6 @@ class AdminRecord:
 class AdminTokens:
     """The service for `sluicegate admin` and the Admin API.
 
-    Args:
-        store: The open database.
-        token_lifetime: Default lifetime of tokens in seconds.
-        now: Epoch milliseconds.
-
     Every method raises `Unavailable` if the database does not respond.
     """
 
@@ -74,18 +69,7 @@ class AdminTokens:
         token_lifetime: int | None = None,
         replace: bool = False,
     ) -> NewToken:
-        """Create an administrator with a token.
-
-        Args:
-            name: A name that follows the rules of recipients' names, case-insensitive.
-            role: Its role. An owner manages all shares.
-            shares: Names of the only shares that it manages, which need not exist yet; `None` for all.
-            token_lifetime: Seconds.
-            replace: Replace an administrator of this name, whose token is then invalid.
-
-        Raises:
-            InvalidRequest: A name breaks a rule or is taken, or the lifetime or role is invalid.
-        """
+        """Create an administrator with a token."""
         lifetime = self._token_lifetime if token_lifetime is None else token_lifetime
         _check(name, role, shares, lifetime)
         now, token = self._now(), _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
@@ -118,11 +102,7 @@ class AdminTokens:
         return [_record(row) for row in sorted(found, key=lambda row: row.key)]
 
     async def delete(self, name: str) -> None:
-        """Delete an administrator. Its token is invalid immediately.
-
-        Raises:
-            NotFound: There is none with this name.
-        """
+        """Delete an administrator. Its token is invalid immediately."""
         async with self._store.write([]) as connection:
             mine = admins.c.key == name_key(name)
             if not (await connection.execute(delete(admins).where(mine))).rowcount:
@@ -131,11 +111,7 @@ class AdminTokens:
                 raise NotFound(f"there is no administrator '{name}'{near}")
 
     async def authenticate(self, token: str) -> Admin | None:
-        """The administrator of a token; `None` for tokens in other formats.
-
-        Raises:
-            Unauthenticated: The token is unknown or has expired.
-        """
+        """The administrator of a token; `None` for tokens in other formats."""
         if not _TOKEN.fullmatch(token):
             return None
         async with self._store.read() as connection:

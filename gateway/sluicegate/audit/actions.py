@@ -32,10 +32,6 @@ def read_operations(files: Iterable[Path], prefix: str = "") -> dict[tuple[str, 
     """The operations in the `paths` of YAML files with parts of an OpenAPI document.
 
     The lines are searched. Parsing the files would delay the start of each process.
-
-    Args:
-        files: The files, indented by two spaces.
-        prefix: Precedes their paths.
     """
     found, path, method = {}, "", ""
     for file in files:
@@ -52,12 +48,7 @@ def operation_key(method: str, path: str) -> tuple[str, str]:
 
 
 class RequestActions:
-    """Finds the operation of each request.
-
-    Args:
-        routes: The routes of the application.
-        operations: The operations of its OpenAPI documents.
-    """
+    """Finds the operation of each request."""
 
     def __init__(self, routes: Sequence[BaseRoute], operations: Lazy[Operations]) -> None:
         self._routes = RouteIndex(routes)
@@ -78,10 +69,6 @@ class RequestActions:
         """The operation id of a request. Call `load` before.
 
         Routes without an operation, such as those of plugins, have their method and path template.
-
-        Args:
-            scope: The request's ASGI scope. It gets the parameters of the path if the request was
-                refused before its route was found.
         """
         route = scope.get("route") or self._routed(scope)
         if route is None:

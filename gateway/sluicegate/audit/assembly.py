@@ -25,17 +25,7 @@ if TYPE_CHECKING:
 async def audit_log(
     settings: Settings, keys: KeyRing, store: Store, notify: Callable[[Event], None]
 ) -> AsyncIterator[AuditLog]:
-    """Open the audit log, until the block ends. It then writes what still waits.
-
-    Args:
-        settings: The settings of the gateway.
-        keys: Its signing keys.
-        store: The open database, which also contains the log unless other sinks are configured.
-        notify: Sends an event to plugins.
-
-    Raises:
-        ConfigurationError: A file sink can't be opened.
-    """
+    """Open the audit log, until the block ends. It then writes what still waits."""
     section = settings.audit
     if section.mode == "off":
         yield NoAuditLog()
@@ -65,12 +55,7 @@ async def audit_log(
 
 
 def chain_keys(section: AuditSettings, keys: KeyRing) -> ChainKeys:
-    """Return the keys of the chains.
-
-    Args:
-        section: The section `audit`.
-        keys: The signing keys of the gateway.
-    """
+    """Return the keys of the chains."""
     from sluicegate.audit.chain import ChainKeys
 
     return ChainKeys(keys, (key.get_secret_value().encode() for key in section.former_keys))

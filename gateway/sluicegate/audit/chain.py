@@ -35,12 +35,7 @@ _MAC_AT = -len(b',"mac":""}') - 64
 
 @dataclass(frozen=True, slots=True)
 class ChainPosition:
-    """A place in a chain: the number of a line, and its MAC.
-
-    Attributes:
-        seq: Number of the line. The first one has 1; 0 is before it.
-        mac: Its MAC.
-    """
+    """A place in a chain: the number of a line, and its MAC."""
 
     seq: int
     mac: bytes
@@ -50,11 +45,7 @@ class ChainPosition:
 
     @classmethod
     def parse(cls, text: str) -> ChainPosition:
-        """The position that `str` returned.
-
-        Raises:
-            ValueError: The text is none.
-        """
+        """The position that `str` returned."""
         seq, _, mac = text.strip().partition(":")
         if not (seq.isascii() and seq.isdecimal() and len(seq) < 20 and len(mac) == 64):
             raise ValueError("expected SEQ:MAC, as `sluicegate audit verify` prints it")
@@ -67,12 +58,7 @@ START = ChainPosition(0, GENESIS)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a chain starts and ends, authenticated, so that a removed end is found.
-
-    Attributes:
-        last: The last line.
-        checkpoint: The line before the first one that is stored; older ones were deleted.
-    """
+    """Where a chain starts and ends, authenticated, so that a removed end is found."""
 
     last: ChainPosition = START
     checkpoint: ChainPosition = START
@@ -80,12 +66,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A parsed line.
-
-    Attributes:
-        content: What the MAC covers.
-        chain: Number of the chain of a process in the database; 0 in chains without a number.
-    """
+    """A parsed line."""
 
     seq: int
     key: str
@@ -100,12 +81,7 @@ class Line:
 
 
 class ChainKeys:
-    """The keys of a chain: one seals lines, and all verify them.
-
-    Args:
-        keys: The keys of the gateway. The first one seals.
-        former: Other keys, which only verify.
-    """
+    """The keys of a chain: one seals lines, and all verify them."""
 
     def __init__(self, keys: KeyRing, former: Iterable[bytes] = ()) -> None:
         secrets = (*keys.keys, *former)
@@ -132,12 +108,7 @@ class ChainKeys:
         return {key_id: derive(key, purpose) for key_id, key in self._by_id.items()}
 
     def verifies(self, line: Line, after: bytes) -> bool:
-        """Whether a line follows the line with the MAC `after`.
-
-        Args:
-            line: The line, whose key is known.
-            after: The MAC.
-        """
+        """Whether a line follows the line with the MAC `after`."""
         tag = hmac.digest(self._by_id[line.key], after + line.content, _HASH)
         return hmac.compare_digest(tag, line.mac)
 
@@ -152,8 +123,6 @@ class Sealer:
     """Seals lines of one chain with one key.
 
     Args:
-        key_id: Id of the key.
-        key: The key.
         chain: Number of the chain, which each line contains, so that none fits into another chain; 0
             for a chain without a number.
     """
@@ -167,10 +136,6 @@ class Sealer:
 
     def seal(self, bodies: Iterable[bytes], after: ChainPosition) -> tuple[list[bytes], ChainPosition]:
         """Make lines of JSON objects.
-
-        Args:
-            bodies: The objects, which aren't empty.
-            after: The end of the chain.
 
         Returns:
             The lines without line breaks, and the new end of the chain.
@@ -194,11 +159,7 @@ class Sealer:
 
 
 def parse_line(raw: bytes) -> Line:
-    """Parse a line, without its line break.
-
-    Raises:
-        ValueError: It isn't a line of an audit log.
-    """
+    """Parse a line, without its line break."""
     start = _START.match(raw)
     if start is None or raw[_MAC_AT:-66] != b',"mac":"' or raw[-2:] != b'"}':
         raise ValueError("not a line of an audit log")

@@ -32,20 +32,12 @@ def encode(record: AuditRecord) -> bytes:
 
 
 def decode(body: bytes) -> AuditRecord:
-    """Return the record of a JSON object that `encode` returned, possibly with more keys.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Return the record of a JSON object that `encode` returned, possibly with more keys."""
     return record_of(orjson.loads(body))
 
 
 def record_of(values: dict[str, Any]) -> AuditRecord:
-    """Return the record with these values, of which it ignores those that aren't of a record.
-
-    Raises:
-        ValueError: A value is missing.
-    """
+    """Return the record with these values, of which it ignores those that aren't of a record."""
     try:
         known = {name: values[name] for name in AuditRecord.__slots__ if name in values}
         return AuditRecord(**known | {"changes": tuple(known.get("changes") or ())})
@@ -134,11 +126,7 @@ class Packer:
 
 
 def unpack(packed: bytes) -> list[bytes]:
-    """Return the lines of a value.
-
-    Raises:
-        ValueError: `Packer` did not return this value.
-    """
+    """Return the lines of a value."""
     if packed.startswith(b"{"):
         return packed.split(_LINE_BREAK)
     decompressor = zstd.ZstdDecompressor()

@@ -14,7 +14,6 @@ class ExpiredRecords:
     """Records that are older than a time.
 
     Attributes:
-        last: The last of them. A key has sealed it.
         last_at: The largest of their times, epoch milliseconds; `None` if no key has sealed it.
     """
 
@@ -28,16 +27,6 @@ class ExpiryCheck:
     It uses only the times of records that a key of the chain has sealed. Records that can't be
     verified, such as those of a lost key, are old if a later record is, because each record was sealed
     after all records before it.
-
-    Args:
-        keys: The keys of the chain.
-        after: The line before the first one, which the sealed head of the chain names.
-        oldest: Records from before this time are old, epoch milliseconds.
-        chain: Number of the chain, if it has one.
-
-    Attributes:
-        expired: The old records so far.
-        problem: Why no later records can be old, if the chain was changed.
     """
 
     def __init__(self, keys: ChainKeys, after: ChainPosition, oldest: int, chain: int = 0) -> None:

@@ -31,7 +31,6 @@ class IndexRow:
 
     Attributes:
         names: Id of the key, and sorted hashes.
-        seal: What authenticates the other attributes.
     """
 
     chain: int
@@ -65,11 +64,7 @@ def levels(resource: str) -> list[str]:
 
 
 class IndexKeys:
-    """Hashes names, and seals rows.
-
-    Args:
-        keys: The keys of the chains. The first one makes rows, and rows of all are authentic.
-    """
+    """Hashes names, and seals rows."""
 
     def __init__(self, keys: ChainKeys) -> None:
         self._by_id = {bytes.fromhex(key_id): key for key_id, key in keys.derived(_PURPOSE).items()}
@@ -96,12 +91,7 @@ class IndexKeys:
 
 
 class AbsenceCheck:
-    """Finds out which ranges contain no record with all of some names.
-
-    Args:
-        keys: The keys of the chains.
-        names: The names, at least one.
-    """
+    """Finds out which ranges contain no record with all of some names."""
 
     def __init__(self, keys: ChainKeys, names: Sequence[Name]) -> None:
         self._keys = IndexKeys(keys)

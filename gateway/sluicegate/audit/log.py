@@ -24,7 +24,6 @@ class SinkAuditLog:
 
     Args:
         required: Writers whose entries must be durable before `write` returns.
-        best_effort: Writers whose entries can be lost.
         publish: Is called with each record that is durable in all required sinks.
     """
 
@@ -39,11 +38,7 @@ class SinkAuditLog:
         self._publish = publish
 
     async def write(self, record: AuditRecord) -> None:
-        """Store a record, and return when it is durable in all required sinks.
-
-        Raises:
-            Unavailable: It can't be stored, and the configuration requires it.
-        """
+        """Store a record, and return when it is durable in all required sinks."""
         entry = LogEntry(encode(record), record.at)
         for unawaited in self._best_effort:
             unawaited.submit(entry)

@@ -31,15 +31,6 @@ class AuditTrail:
 
     If the record can't be stored, the client gets status 503, and nothing of the response that was
     prepared. The application then gets an error from `send`, as if the client had disconnected.
-
-    Args:
-        app: The application. It is inside of `RequestTelemetry`, and outside of everything that can
-            refuse a request.
-        log: Stores the records.
-        actions: Names the operations of requests.
-        refuse: Builds the error response for a path, in the error format of that path's protocol.
-        unrecorded: Paths that reveal nothing, such as those of health checks.
-        clock: Epoch milliseconds.
     """
 
     def __init__(
@@ -82,12 +73,7 @@ class AuditTrail:
 
 
 class _HeldResponse(Trail):
-    """The response to one request, held back until its record is stored.
-
-    Attributes:
-        recorded: Whether the record is stored.
-        refusal: The error that the client got instead of the response.
-    """
+    """The response to one request, held back until its record is stored."""
 
     recorded = False
     refusal: SluicegateError | None = None

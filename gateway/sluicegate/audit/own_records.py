@@ -20,7 +20,6 @@ class LogEntry(NamedTuple):
     """An encoded record.
 
     Attributes:
-        body: A JSON object.
         at: Time of the decision, epoch milliseconds.
     """
 
@@ -37,9 +36,6 @@ def deleted(count: int, through: str, last_at: int | None, because: Mapping[str,
     """Records were deleted because of their age, or of the number of files.
 
     Args:
-        count: Number of records.
-        through: Position of the last of them.
-        last_at: The largest of their times, epoch milliseconds, if it is known.
         because: `before`, the time from which on records stay, epoch milliseconds; or `keep`, the
             number of files.
     """
@@ -54,21 +50,12 @@ def repaired(file: str, offset: int, removed: bytes) -> LogEntry:
 
 
 def broken(reason: str, found: str) -> LogEntry:
-    """The end of the chain was not what the gateway had written.
-
-    Args:
-        reason: What is wrong.
-        found: Position after which the chain continues.
-    """
+    """The end of the chain was not what the gateway had written."""
     return _entry(BROKEN, "failed", {"after": found}, rule=reason)
 
 
 def heads(ends: Mapping[int, str]) -> LogEntry:
-    """Where other chains ended.
-
-    Args:
-        ends: Their last positions, by their numbers.
-    """
+    """Where other chains ended."""
     return _entry(HEADS, "allowed", {"heads": {str(chain): end for chain, end in ends.items()}})
 
 

@@ -21,21 +21,7 @@ class AuditRecord:
 
     Attributes:
         at: Time of the decision, epoch milliseconds.
-        request_id: Request id, as in the access log and the response header.
-        actor_kind: What kind of sender the request has.
-        actor: Name of the sender; for a command, of the operating system's user.
-        actor_id: Id of the recipient or administrator, if it is known.
-        method: How the sender authenticated.
-        address: IP address of the sender.
-        action: The operation, as in the OpenAPI documents, for example `queryTable`.
-        resource: Name of what was requested, for example `share.schema.table`.
-        outcome: The decision.
         status: Status of the response; `None` for a command, and before a request changes something.
-        rule: What decided: the grant, the policy, the filter, the network, the limit, and so on.
-        issued: What was issued: kind, files, expiry, id of the ledger entry. No secrets.
-        changes: What an administrator or command changed, one line for each.
-        share: Name of the share that the resource is in. Administrators of some shares see only the
-            records of their shares, and names of shares can contain periods, as `resource` does.
     """
 
     at: int
@@ -59,8 +45,4 @@ class AuditLog(Protocol):
     """Stores records. Its records are in the order in which they were written."""
 
     async def write(self, record: AuditRecord) -> None:
-        """Store a record, and return when it is durable.
-
-        Raises:
-            Unavailable: It can't be stored, and the configuration requires it.
-        """
+        """Store a record, and return when it is durable."""

@@ -30,16 +30,7 @@ def request_record(
     status: int | None,
     now: int,
 ) -> AuditRecord:
-    """The record of a request.
-
-    Args:
-        action: Its operation.
-        scope: Its ASGI scope.
-        trail: What its steps contributed.
-        request: Its id, and the error that is its response.
-        status: Status of its response; `None` before it changes anything.
-        now: Epoch milliseconds.
-    """
+    """The record of a request."""
     client = scope.get("client")
     allowed = status is None or status < 400
     error = None if allowed or request is None else request.error

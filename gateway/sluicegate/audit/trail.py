@@ -19,14 +19,7 @@ PARTITION_FILTER = "partition filter"
 
 
 class Trail:
-    """Facts about one request, shared by all of its tasks.
-
-    Attributes:
-        actor_kind: See `AuditRecord`, also for the attributes that follow.
-        credential: Id of the sender's credential.
-        grant: Name of the share whose grant allows the request.
-        rules: What else took part in the decision, in order, without duplicates.
-    """
+    """Facts about one request, shared by all of its tasks."""
 
     # Defaults of the class: a trail is created for each request, and most facts stay as they are.
     actor_kind: ActorKind = "anonymous"
@@ -76,14 +69,7 @@ def is_recorded() -> bool:
 
 
 def note_recipient(name: str, recipient_id: str, method: str, credential: str | None = None) -> None:
-    """Contribute the recipient that a credential belongs to, whether or not it is then allowed.
-
-    Args:
-        name: The recipient.
-        recipient_id: Its id.
-        method: How it authenticates.
-        credential: Id of its credential, unless it was contributed before or has none.
-    """
+    """Contribute the recipient that a credential belongs to, whether or not it is then allowed."""
     trail = _current.get()
     if trail is not None:
         trail.actor_kind = "recipient"
@@ -168,13 +154,7 @@ def note_decision(facts: Trail) -> None:
 
 
 def note_issued(kind: str, entry: str | None = None, **facts: object) -> None:
-    """Contribute what the response issues. Later facts replace earlier ones with the same name.
-
-    Args:
-        kind: What is issued, such as `urls`.
-        entry: Id of its entry in the ledger. A response can have several.
-        facts: Other facts without secrets, such as `files`. Those that are `None` are left out.
-    """
+    """Contribute what the response issues. Later facts replace earlier ones with the same name."""
     trail = _current.get()
     if trail is None:
         return
@@ -199,11 +179,7 @@ def note_changes(lines: Iterable[str]) -> None:
 
 
 async def announce() -> None:
-    """Record the request before it changes anything, so that no change lacks a record.
-
-    Raises:
-        Unavailable: The record cannot be stored, and the configuration requires it.
-    """
+    """Record the request before it changes anything, so that no change lacks a record."""
     trail = _current.get()
     if trail is not None:
         await trail.announce()

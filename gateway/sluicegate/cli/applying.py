@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class FileApplication:
-    """A shares file that a command applies.
-
-    Args:
-        ctx: The command.
-        document: The file.
-        prune: Whether shares and recipients that it does not contain are removed.
-    """
+    """A shares file that a command applies."""
 
     def __init__(self, ctx: click.Context, document: Document, *, prune: bool) -> None:
         self._ctx = ctx
@@ -33,15 +27,7 @@ class FileApplication:
         self._prune = prune
 
     def compare(self, *, check: bool, quiet: bool) -> ShownDifference:
-        """The changes that the file would make.
-
-        Args:
-            check: Whether sources are looked up in their catalogs. Problems are reported as warnings.
-            quiet: Whether no progress is shown.
-
-        Raises:
-            ConfigurationError: One line `file:line:column: message` for each problem of the file.
-        """
+        """The changes that the file would make."""
         return self._send(None, dry_run=True, check=check, quiet=quiet)
 
     def apply(self, expected: ShownDifference | None, *, check: bool, quiet: bool) -> ShownDifference:

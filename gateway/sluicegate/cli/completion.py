@@ -38,12 +38,7 @@ def complete_catalogs() -> Completer:
 
 
 def _completer(names: Callable[[Settings], Sequence[str]], path: str) -> Completer:
-    """Completes with names.
-
-    Args:
-        names: Returns the names of a configuration.
-        path: The listing of the Admin API that contains them.
-    """
+    """Completes with names."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         try:

@@ -23,17 +23,9 @@ def can_prompt() -> bool:
 
 
 def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = False) -> None:
-    """Prompt for confirmation, if standard input is a terminal. The command ends if the answer is no.
+    """Prompt for confirmation, if standard input is a terminal.
 
-    Args:
-        ctx: The command.
-        question: What will be removed.
-        yes: Whether `--yes` was given: there is no prompt.
-        required: Fail without `--yes` if standard input is not a terminal. Otherwise, continue: a
-            pipeline cannot answer. See docs/adr/0069.
-
-    Raises:
-        InvalidRequest: Confirmation is required, but nobody can answer.
+    The command ends if the answer is no.
     """
     if yes:
         return

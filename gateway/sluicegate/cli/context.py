@@ -66,24 +66,12 @@ def config_path(ctx: click.Context) -> Path:
 
 
 def load_settings(ctx: click.Context, *, warn: bool = True) -> Settings:
-    """Read the settings from the configuration file.
-
-    Args:
-        ctx: The command.
-        warn: Whether to report deprecated keys; see `load_settings_from`.
-
-    Raises:
-        ConfigurationError: The file cannot be read, or is not valid.
-    """
+    """Read the settings from the configuration file."""
     return load_settings_from(ctx, config_path(ctx), warn=warn)
 
 
 def load_settings_from(ctx: click.Context, path: Path, *, warn: bool = True) -> Settings:
-    """Read the settings from a file, and report each deprecated key once on standard error.
-
-    Raises:
-        ConfigurationError: The file cannot be read, or is not valid.
-    """
+    """Read the settings from a file, and report each deprecated key once on standard error."""
     from sluicegate.config import load_settings as load
 
     settings = load(path)

@@ -21,11 +21,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
-    """Open the configured database. Errors contain the details that recipients never see.
-
-    Raises:
-        ConfigurationError: The database cannot be opened, or fails during use.
-    """
+    """Open the configured database. Errors contain the details that recipients never see."""
     from sluicegate.database import Store
 
     store = await Store.open(settings.database.get_secret_value())

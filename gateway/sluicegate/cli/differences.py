@@ -15,16 +15,7 @@ _COLOURS: Mapping[str, str] = {"+": "green", "-": "red", "~": "yellow"}
 
 @dataclass(frozen=True, slots=True)
 class ShownDifference:
-    """The changes that a shares file makes.
-
-    Attributes:
-        lines: The difference for people, one or more lines for each change.
-        changes: The changes as values for JSON.
-        untouched: Shares and recipients that the file does not contain.
-        removals: Number of entries that are removed.
-        warnings: Problems with sources.
-        tag: Identifies the changes.
-    """
+    """The changes that a shares file makes."""
 
     lines: Sequence[str]
     changes: Sequence[Any]

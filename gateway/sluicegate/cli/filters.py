@@ -15,32 +15,19 @@ Option = Callable[[Function], Function]
 
 
 def name_option(kind: Literal["recipient", "share"], text: str) -> Option:
-    """The option `--recipient` or `--share`, which completes names.
-
-    Args:
-        kind: What has the name.
-        text: The help text.
-    """
+    """The option `--recipient` or `--share`, which completes names."""
     return click.option(f"--{kind}", metavar="NAME", shell_complete=complete_names(kind), help=text)
 
 
 def table_option(listed: str) -> Option:
-    """The option `--table`.
-
-    Args:
-        listed: What is listed, for the help text, such as `Only entries of`.
-    """
+    """The option `--table`."""
     return click.option(
         "--table", metavar="NAME", help=f"{listed} TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE."
     )
 
 
 def time_options(done: str) -> Option:
-    """The options `--since` and `--until`.
-
-    Args:
-        done: What was done at the time, for the help text, such as `Made`.
-    """
+    """The options `--since` and `--until`."""
 
     def add(command: Function) -> Function:
         until = click.option("--until", type=MOMENT, metavar="TIME", help=f"{done} before this time.")
@@ -52,12 +39,7 @@ def time_options(done: str) -> Option:
 
 
 def limit_option(listed: str, most: int | None = None) -> Option:
-    """The option `--limit`.
-
-    Args:
-        listed: What is listed, such as `records`.
-        most: The largest value.
-    """
+    """The option `--limit`."""
     return click.option(
         "--limit",
         type=click.IntRange(1, most),

@@ -36,10 +36,6 @@ class Progress:
     """A line in the terminal that shows how much is done, and disappears at the end.
 
     Nothing is shown if standard error is not a terminal, or is one that cannot clear a line.
-
-    Args:
-        title: What is done.
-        hidden: Show nothing.
     """
 
     def __init__(self, title: str, *, hidden: bool = False) -> None:

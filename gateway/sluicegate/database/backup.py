@@ -16,13 +16,6 @@ def back_up(database: Path, copy: Path) -> None:
     """Copy a database into a new file, which only its owner can read.
 
     The copy contains every transaction that was committed before the last step, and no part of others.
-
-    Args:
-        database: A SQLite database, which other processes can use meanwhile.
-        copy: The file to create.
-
-    Raises:
-        ConfigurationError: The database can't be read, or the copy can't be written.
     """
     draft = copy.with_name(f".{copy.name}.{os.getpid()}")
     try:

@@ -50,11 +50,7 @@ def _count_connections(engine: AsyncEngine) -> None:
 
 
 async def read_beside_writes(engine: AsyncEngine) -> None:
-    """Switch an SQLite file to WAL mode, which lets reads continue during writes and is persistent.
-
-    Raises:
-        OperationalError: Another process has locked the file.
-    """
+    """Switch an SQLite file to WAL mode, which lets reads continue during writes and is persistent."""
     if engine.dialect.name == "sqlite":
         async with engine.execution_options(begins=False).connect() as connection:
             await connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # in no transaction
@@ -98,12 +94,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 async def connect_postgresql(database: DatabaseUrl) -> AsyncpgConnection:
-    """Connect to PostgreSQL without SQLAlchemy.
-
-    Raises:
-        ConnectionError: The server refuses. The message doesn't contain the password.
-        OSError: The server does not respond.
-    """
+    """Connect to PostgreSQL without SQLAlchemy."""
     import asyncpg
 
     try:

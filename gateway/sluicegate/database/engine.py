@@ -41,10 +41,6 @@ class Store:
 
     Args:
         database: Where it is. Its schema must be up to date, as it is after `open`.
-
-    Attributes:
-        database: Where it is.
-        writes: Number of ended transactions of `write`, by which caches notice changes of this process.
     """
 
     def __init__(self, database: DatabaseUrl) -> None:
@@ -59,15 +55,7 @@ class Store:
 
     @classmethod
     async def open(cls, url: str) -> Store:
-        """Open a database and bring its schema up to date.
-
-        Args:
-            url: `sqlite:///FILE` or `postgresql://…`.
-
-        Raises:
-            ConfigurationError: The database cannot be reached, its driver is missing, or its schema
-                is newer than this version of the gateway. The message never contains a password.
-        """
+        """Open a database and bring its schema up to date."""
         database = DatabaseUrl.parse(url)
         if database.dialect == "sqlite":
             create_private(database.target)
@@ -87,11 +75,7 @@ class Store:
         await ensure_schema(self._reader, self._writer)
 
     async def migrate_plugins(self, migrations: Mapping[str, Sequence[Migration]]) -> None:
-        """Make the pending migrations of plugins, by the plugins' names.
-
-        Raises:
-            ConfigurationError: One failed, or the database has migrations that a plugin lacks.
-        """
+        """Make the pending migrations of plugins, by the plugins' names."""
         if not migrations:
             return
         try:
@@ -107,15 +91,7 @@ class Store:
 
     @asynccontextmanager
     async def read(self, *, timeout: float = _READ_TIMEOUT) -> AsyncIterator[AsyncConnection]:
-        """Start a read-only transaction that sees one consistent state of the database.
-
-        Args:
-            timeout: Seconds until the block is cancelled.
-
-        Raises:
-            Unavailable: The database does not respond.
-            StatementRefused: It refuses a value.
-        """
+        """Start a read-only transaction that sees one consistent state of the database."""
         with inner_span("db.read"), _translated():
             async with (
                 self._to_its_end(),
@@ -125,28 +101,16 @@ class Store:
                 yield connection
 
     async def ping(self) -> None:
-        """Check that the database responds.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Check that the database responds."""
         await self.revision()
 
     async def revision(self, *, timeout: float = _READ_TIMEOUT) -> int:
-        """Return the revision number, which changes with every committed write.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Return the revision number, which changes with every committed write."""
         async with self.read(timeout=timeout) as connection:
             return await read_revision(connection)
 
     async def revisions(self, *, timeout: float = _READ_TIMEOUT) -> Revisions:
-        """Return the revisions of all kinds of rows that cached reads depend on.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Return the revisions of all kinds of rows that cached reads depend on."""
         async with self.read(timeout=timeout) as connection:
             return await read_revisions(connection)
 
@@ -155,10 +119,6 @@ class Store:
         """Start a write transaction that leaves the revision unchanged.
 
         Use it only for records that no cached read depends on.
-
-        Raises:
-            Unavailable: The database does not respond.
-            StatementRefused: It refuses a value.
         """
         with inner_span("db.write"), _translated():
             async with self._to_its_end(), self._writer.begin() as connection:
@@ -171,12 +131,6 @@ class Store:
         """Start a write transaction that excludes other writers, and rolls back if its block raises.
 
         A block that finds nothing to write calls `await connection.rollback()`.
-
-        Args:
-            kinds: What it can change of what cached reads depend on; `None` for everything.
-
-        Raises:
-            Unavailable: The database does not respond.
         """
         try:
             async with self.append() as connection:

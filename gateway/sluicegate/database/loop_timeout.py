@@ -16,9 +16,6 @@ async def loop_timeout(seconds: float) -> AsyncIterator[None]:
     A loop that was blocked for seconds finds a response and an expired timeout at the same time, and an
     ordinary timeout wins, although the response took a millisecond. Here, each such period counts as
     one tick.
-
-    Raises:
-        TimeoutError: The block took longer.
     """
     async with asyncio.timeout(None) as scope:
         countdown = asyncio.create_task(_count_down(seconds, scope))

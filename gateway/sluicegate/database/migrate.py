@@ -29,11 +29,7 @@ _HAS_VERSION = {
 
 
 async def ensure_schema(reader: AsyncEngine, writer: AsyncEngine) -> None:
-    """Run all pending migrations in one transaction.
-
-    Raises:
-        ConfigurationError: The schema is newer than this version of the gateway.
-    """
+    """Run all pending migrations in one transaction."""
     async with reader.begin() as connection:
         current = await connection.run_sync(current_migration)
     if current == HEAD:
@@ -73,12 +69,7 @@ def _upgrade(connection: Connection) -> None:
 async def migrate_plugins(
     reader: AsyncEngine, writer: AsyncEngine, migrations: Mapping[str, Sequence[Migration]]
 ) -> None:
-    """Make the pending migrations of plugins, given by the plugins' names.
-
-    Raises:
-        ConfigurationError: A migration failed, made a table under another name than the plugin's, or
-            the database has migrations that this version of the plugin lacks.
-    """
+    """Make the pending migrations of plugins, given by the plugins' names."""
     for plugin, known in migrations.items():
         async with reader.begin() as connection:
             if not await connection.run_sync(_pending, plugin, known):

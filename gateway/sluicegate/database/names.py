@@ -39,11 +39,7 @@ def aliased(kind: NamedKind, name: str, replacement: str) -> str:
 
 
 def check_name(kind: NamedKind, name: str) -> str:
-    """Return the name if it is valid.
-
-    Raises:
-        ValueError: The name breaks a rule, which the message states.
-    """
+    """Return the name if it is valid."""
     problem = _broken_rule(kind, name)
     if problem:
         raise ValueError(f"{'an' if kind in ('alias', 'entry') else 'a'} {kind}'s name {problem}")

@@ -17,14 +17,7 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def create_private(database: str) -> None:
-    """Create a database that doesn't exist as an empty file that only its owner can read and write.
-
-    Args:
-        database: The file, or a symbolic link to it.
-
-    Raises:
-        ConfigurationError: It is a directory.
-    """
+    """Create a database that doesn't exist as an empty file that only its owner can read and write."""
     file = os.path.realpath(database)
     if os.path.isdir(file):  # noqa: PTH112
         raise ConfigurationError(
@@ -41,9 +34,6 @@ def keep_private(database: str) -> None:
     setting names is not the gateway's. Only regular files of this user with one name are changed. No
     file is opened for reading, because closing it would release the locks of this process's connections
     (SQLite documentation, "How To Corrupt An SQLite Database File", 2.2).
-
-    Args:
-        database: The file, or a symbolic link to it.
     """
     file = os.path.realpath(database)
     for suffix in _SUFFIXES:

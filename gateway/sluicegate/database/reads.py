@@ -54,8 +54,6 @@ class CredentialRecord:
     """An issued bearer token or OAuth client, and the recipient that it authenticates.
 
     Attributes:
-        id: The credential's id; for an OAuth client, the client id.
-        digest: SHA-256 of the token or of the client's secret.
         expires_at: Epoch milliseconds.
         revoked_at: Epoch milliseconds, or `None`.
     """

@@ -17,13 +17,7 @@ _HELP = "use sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 @dataclass(frozen=True, slots=True)
 class DatabaseUrl:
-    """A checked database URL.
-
-    Attributes:
-        dialect: `sqlite` or `postgresql`.
-        target: The file (SQLite), or the URL for the driver, which may contain a password.
-        shown: The database URL for messages, without password.
-    """
+    """A checked database URL."""
 
     dialect: str
     target: str = field(repr=False)
@@ -31,11 +25,7 @@ class DatabaseUrl:
 
     @classmethod
     def parse(cls, url: str) -> DatabaseUrl:
-        """Check a URL and that its driver is installed.
-
-        Raises:
-            ConfigurationError: The database isn't supported, or its driver is missing.
-        """
+        """Check a URL and that its driver is installed."""
         if _POSTGRESQL.match(url):
             return _postgresql(url)
         if _SQLITE.match(url):

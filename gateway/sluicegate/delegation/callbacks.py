@@ -30,13 +30,7 @@ _GIVEN_UP_MS = 86_400_000
 
 
 class Callbacks:
-    """Sends each completed task's record; retries every minute, for one day, until it is accepted.
-
-    Args:
-        store: Contains the tasks.
-        settings: The callback's URL and token.
-        now: The clock.
-    """
+    """Sends each completed task's record; retries every minute, for one day, until it is accepted."""
 
     def __init__(self, store: Store, settings: CallbackSettings, *, now: Now = NOW) -> None:
         self._store = store
@@ -54,11 +48,7 @@ class Callbacks:
             await anyio.sleep(_INTERVAL)
 
     async def push_one(self) -> bool:
-        """Send the state of one task, if any is due.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Send the state of one task, if any is due."""
         task = await self._claim()
         if task is None:
             return False

@@ -37,14 +37,7 @@ _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 class TaskClientConfig(SettingsModel):
-    """The strategy, and the address of the service.
-
-    Attributes:
-        task_type: `local` runs tasks in this process, `delegated` submits them to the service.
-        endpoint: URL of the service without the path: `http://delegation-service:8182`.
-        client_id: The name of this catalog in the service's configuration.
-        token_url: The token endpoint. Default: the service's own endpoint.
-    """
+    """The strategy, and the address of the service."""
 
     task_type: Literal["local", "delegated"] = "local"
     endpoint: HttpUrl | None = None
@@ -67,11 +60,6 @@ class TaskStrategy(ABC):
         """Run a task.
 
         Its `id` and `attempt` are ignored. If `correlation_id` is missing, one is generated.
-
-        Raises:
-            TaskFailed: The task failed. The catalog must not drop anything.
-            PermissionDenied: The service denies access to this catalog.
-            Unavailable: The service doesn't respond. The same task can be submitted again.
         """
 
     async def aclose(self) -> None:  # noqa: B027 (most strategies have nothing to release)
@@ -81,21 +69,12 @@ class TaskStrategy(ABC):
 def task_strategy(
     config: TaskClientConfig, executors: Mapping[str, TaskExecutor] | None = None
 ) -> TaskStrategy:
-    """Return the configured strategy.
-
-    Args:
-        config: The configuration.
-        executors: Executors by operation, to run tasks locally.
-    """
+    """Return the configured strategy."""
     return Delegated(config) if config.task_type == "delegated" else Local(executors or {})
 
 
 class Local(TaskStrategy):
-    """Runs tasks in this process, once and without a lease.
-
-    Args:
-        executors: Executors by operation.
-    """
+    """Runs tasks in this process, once and without a lease."""
 
     def __init__(self, executors: Mapping[str, TaskExecutor]) -> None:
         self._executors = executors
@@ -105,9 +84,6 @@ class Local(TaskStrategy):
 
         A task without a grant can access the tables of every catalog of the executor: the caller is
         the only client.
-
-        Raises:
-            ConfigurationError: No executor runs the operation.
         """
         executor = self._executors.get(task.operation)
         if executor is None:
@@ -153,9 +129,6 @@ class Delegated(TaskStrategy):
     """Submits tasks to the service and waits for their completion.
 
     If a connection breaks, the call is retried. Its correlation id makes it join the same task.
-
-    Args:
-        config: The address of the service.
     """
 
     def __init__(self, config: TaskClientConfig) -> None:

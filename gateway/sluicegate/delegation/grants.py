@@ -32,13 +32,7 @@ class NotGranted(PermissionDenied):
 
 
 class RealmGrants:
-    """The grants of all realms.
-
-    Args:
-        settings: The section `delegation`.
-        catalogs: Configured catalogs of executors, by operation. An operation that is missing has no
-            known catalogs.
-    """
+    """The grants of all realms."""
 
     def __init__(
         self, settings: DelegationSettings, catalogs: Mapping[str, Collection[str]] | None = None
@@ -68,12 +62,7 @@ class RealmGrants:
         return self._grants.get(realm, RealmGrant())
 
     def check_payload(self, payload: TaskPayload) -> None:
-        """Ensure that a payload names only what its realm was granted.
-
-        Raises:
-            NotGranted: It names more. The message says what, and which setting grants it.
-            InvalidRequest: The payload is nested too deeply.
-        """
+        """Ensure that a payload names only what its realm was granted."""
         common, parameters = payload.common_payload, payload.operation_parameters
         self._check(
             common.realm_identifier,
@@ -83,11 +72,7 @@ class RealmGrants:
         )
 
     def granted(self, task: DelegatedTask) -> DelegatedTask:
-        """Return the task with its grant. The configuration might have changed since submission.
-
-        Raises:
-            TaskFailed: The task names more than its realm was granted (`NOT_GRANTED`).
-        """
+        """Return the task with its grant. The configuration might have changed since submission."""
         hidden: dict[str, Any] = {**task.further, "metadata": task.metadata}
         locations = payload_locations(task.metadata_location, task.properties, hidden)
         try:
@@ -114,23 +99,14 @@ class RealmGrants:
 
 
 class GrantedExecutor(TaskExecutor):
-    """Checks a realm's grant again before it runs a task.
-
-    Args:
-        executor: Runs the task.
-        grants: The grants of all realms.
-    """
+    """Checks a realm's grant again before it runs a task."""
 
     def __init__(self, executor: TaskExecutor, grants: RealmGrants) -> None:
         self._executor = executor
         self._grants = grants
 
     async def acquire(self, task: DelegatedTask) -> Any:
-        """See `TaskExecutor.acquire`.
-
-        Raises:
-            TaskFailed: The task names more than its realm was granted (`NOT_GRANTED`).
-        """
+        """See `TaskExecutor.acquire`."""
         return await self._executor.acquire(self._grants.granted(task))
 
     async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:

@@ -76,11 +76,7 @@ class Base:
     @classmethod
     @asynccontextmanager
     async def opened(cls, settings: Settings) -> AsyncIterator[Base]:
-        """Open the shared components, with callbacks running.
-
-        Raises:
-            ConfigurationError: The configuration is invalid, or the database can't be reached.
-        """
+        """Open the shared components, with callbacks running."""
         registry = Registry.load(settings)
         configured = configure(settings, registry)
         configured.log_warnings()
@@ -103,11 +99,7 @@ class Base:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Return a worker with its executors, which are closed at the end of the block.
-
-        Raises:
-            ConfigurationError: There is no executor, or one can't be built.
-        """
+        """Return a worker with its executors, which are closed at the end of the block."""
         if not self.configured.executors:
             raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
         delegation = self.settings.delegation
@@ -202,17 +194,8 @@ async def serve_delegation(
 ) -> bool:
     """Serve the API until SIGINT or SIGTERM.
 
-    Args:
-        settings: The section `delegation` contains the address.
-        with_worker: Also run a worker in this process. It drains at the end.
-        on_ready: Called with the address once connections are accepted.
-        stop: When set, stops the server in the same way as a signal.
-
     Returns:
         Whether an executor is still running; a normal exit of the interpreter might wait for it.
-
-    Raises:
-        ConfigurationError: The service can't start, or the address can't be bound.
     """
     delegation = settings.delegation
     tls = None if delegation.tls is None else Tls(**delegation.tls.model_dump()).context()
@@ -244,9 +227,6 @@ async def run_worker(
 
     Returns:
         Whether an executor is still running; a normal exit of the interpreter might wait for it.
-
-    Raises:
-        ConfigurationError: The worker can't start.
     """
     async with Base.opened(settings) as base, base.worker() as worker, _background(_ending(worker)):
         _heed_signals(worker)

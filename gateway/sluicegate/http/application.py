@@ -28,9 +28,6 @@ class IndexedRouter(Router):
     Only routes whose first and last segment and number of segments can match are tried. Requests that
     none of them serves get the responses of Starlette's router, such as 404 and 405. Paths are not
     redirected to others with or without a slash at the end.
-
-    Args:
-        routes: The routes, in order.
     """
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
@@ -76,11 +73,7 @@ class _Shape:
 
 
 class RouteIndex:
-    """Finds the routes that can match a path.
-
-    Args:
-        routes: The routes, in order.
-    """
+    """Finds the routes that can match a path."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         self._routes = routes
@@ -92,11 +85,7 @@ class RouteIndex:
         self._found: dict[Any, Sequence[BaseRoute]] = {}
 
     def candidates(self, scope: Mapping[str, Any]) -> Sequence[BaseRoute]:
-        """Return the routes that can match the path of a request, in order.
-
-        Args:
-            scope: Its ASGI scope.
-        """
+        """Return the routes that can match the path of a request, in order."""
         # With a root path, Starlette decides which part of the path its routes match.
         if scope.get("root_path"):
             return self._routes
@@ -123,10 +112,6 @@ class Application(Starlette):
 
     Each of Starlette's own layers would wrap every message of a response in another coroutine. They
     would also report it as an unexpected error if a response can't be sent.
-
-    Args:
-        routes: The routes.
-        refused: Builds the response for an error.
     """
 
     def __init__(

@@ -8,16 +8,7 @@ from sluicegate.api.errors import MalformedRequest, PayloadTooLarge
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """The entire body.
-
-    Args:
-        request: A request whose body has not been read yet.
-        limit: Maximum number of bytes to read.
-
-    Raises:
-        PayloadTooLarge: The body is longer than `limit`.
-        MalformedRequest: The client disconnected before the end of the body.
-    """
+    """The entire body."""
     body = bytearray()
     try:
         async for chunk in request.stream():

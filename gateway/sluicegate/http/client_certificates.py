@@ -34,13 +34,7 @@ _CHAIN = re.compile(r"(?:\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END
 
 @dataclass(frozen=True, slots=True)
 class ForwardedCertificates:
-    """How trusted proxies forward certificates.
-
-    Attributes:
-        header: Name of the header.
-        format: Format of the certificate in the header.
-        proxies: Addresses and networks of the proxies.
-    """
+    """How trusted proxies forward certificates."""
 
     header: str
     format: CertificateFormat
@@ -48,16 +42,7 @@ class ForwardedCertificates:
 
 
 def certificate_in_header(value: str, spelling: CertificateFormat) -> bytes:
-    """The single certificate in a header's value, in DER.
-
-    Args:
-        value: The header's value.
-        spelling: `xfcc` (Envoy, the field `Cert`), `pem` (percent-encoded PEM), `der` (base64), or
-            `rfc9440` (base64 between colons).
-
-    Raises:
-        ValueError: The value does not have this format, or contains the certificates of several hops.
-    """
+    """The single certificate in a header's value, in DER."""
     return _DECODERS[spelling](value.strip())
 
 
@@ -141,12 +126,7 @@ class Peer:
 
 
 class ClientCertificates:
-    """Reads the client certificates of requests.
-
-    Args:
-        forwarded: How proxies forward certificates. `None` if no proxy is trusted to do so.
-        now: Returns the current time in epoch milliseconds.
-    """
+    """Reads the client certificates of requests."""
 
     def __init__(
         self, forwarded: ForwardedCertificates | None = None, *, now: Callable[[], int] = epoch_ms
@@ -157,14 +137,7 @@ class ClientCertificates:
         self._known: LRU[bytes, ClientCertificate] = LRU(_KEPT)
 
     async def of(self, scope: Mapping[str, Any]) -> ClientCertificate | None:
-        """The sender's client certificate.
-
-        Args:
-            scope: The request's ASGI scope.
-
-        Raises:
-            Unauthenticated: The certificate is not valid now, or a proxy's header cannot be parsed.
-        """
+        """The sender's client certificate."""
         peer: Peer | None = scope.get(PEER_KEY)
         if peer is None:
             return None
@@ -209,11 +182,7 @@ class ClientCertificates:
 
 
 def parse_certificate(der: bytes) -> ClientCertificate:
-    """Parse a certificate. Call it in a worker thread.
-
-    Raises:
-        ValueError: `der` is not a valid X.509 certificate, or has names of an unsupported type.
-    """
+    """Parse a certificate. Call it in a worker thread."""
     from cryptography import x509
 
     try:

@@ -33,10 +33,6 @@ class Compressor(Protocol):
     def compress(self, data: bytes, *, last: bool) -> bytes:
         """Compress the next bytes of the response.
 
-        Args:
-            data: The next bytes.
-            last: No bytes follow.
-
         Returns:
             All bytes that a client needs to decompress everything so far.
         """
@@ -80,9 +76,6 @@ def accepted_coding(values: Sequence[bytes]) -> str | None:
 
     RFC 9110, section 12.5.3. Without the header, any coding would be allowed. Such clients get no
     coding, because they often cannot decode one.
-
-    Args:
-        values: The values of the request's `Accept-Encoding` headers.
     """
     if len(values) == 1 and len(values[0]) <= _MAX_REMEMBERED:
         return _remembered_coding(values[0])  # a client sends the same value with each request
@@ -163,11 +156,7 @@ class BodyEnd:
 
 
 class BodyEncoder:
-    """Encodes a body without its last bytes.
-
-    Args:
-        coding: One of `CODINGS`; `None` to leave the body as it is.
-    """
+    """Encodes a body without its last bytes."""
 
     def __init__(self, coding: str | None) -> None:
         self._coding = coding
@@ -219,7 +208,6 @@ class Compression:
     first lines.
 
     Args:
-        app: The application.
         announce: Whether the application can encode a response itself, with the coding that `coding_of`
             returns. Nothing between this middleware and the application must read the bodies.
     """
@@ -255,12 +243,7 @@ def coded_headers(coding: str | None) -> dict[str, str]:
 
 
 class _Response:
-    """Passes on the messages of one response, compressed if possible.
-
-    Attributes:
-        _held: The start of a response of known length. It waits for the body's first part, whose
-            compression changes the length.
-    """
+    """Passes on the messages of one response, compressed if possible."""
 
     __slots__ = ("_coding", "_compressor", "_held", "_send")
 

@@ -36,20 +36,11 @@ class RecipientGate(Protocol):
 
         Returns:
             The maximum number of its concurrent requests, if it has its own.
-
-        Raises:
-            RateLimited: The sender has sent too many requests.
         """
 
 
 class ConcurrencyLimit:
-    """Counts concurrent requests.
-
-    Args:
-        limits: Limits, and the maximum time to wait.
-        kind: The term that error messages use for an authenticated sender.
-        gate: Other limits of these.
-    """
+    """Counts concurrent requests."""
 
     def __init__(
         self,
@@ -65,11 +56,7 @@ class ConcurrencyLimit:
         self._of_address: dict[str, int] = {}
 
     def arrive(self, address: str) -> None:
-        """Count a request whose sender is not known yet.
-
-        Raises:
-            RateLimited: The address has too many concurrent requests.
-        """
+        """Count a request whose sender is not known yet."""
         arrived = self._of_address.get(address, 0)
         if arrived >= self._limits.max_requests_per_address:
             raise _too_many("your address", arrived, "address_concurrent_requests")
@@ -84,11 +71,7 @@ class ConcurrencyLimit:
             del self._of_address[address]
 
     def admit(self, recipient: str) -> None:
-        """Apply the gate to a request of a recipient.
-
-        Raises:
-            RateLimited: The recipient has sent too many requests.
-        """
+        """Apply the gate to a request of a recipient."""
         if self._gate is not None:
             own = self._gate.admit(recipient)
             self._slots(recipient).size = own or self._limits.max_requests_per_recipient
@@ -103,22 +86,14 @@ class ConcurrencyLimit:
         return own, everybody
 
     async def enter_recipient(self, recipient: str) -> Slots:
-        """Wait for one of the recipient's slots.
-
-        Raises:
-            RateLimited: Too many of its requests are waiting, or this one has waited too long.
-        """
+        """Wait for one of the recipient's slots."""
         slots = self._slots(recipient)
         if not await slots.enter(self._limits.queue_timeout):
             raise _too_many(f"this {self._kind}", slots.size, "concurrent_requests")
         return slots
 
     async def enter_all(self) -> Slots:
-        """Wait for one of the global slots.
-
-        Raises:
-            Unavailable: Too many requests are waiting, or this one has waited too long.
-        """
+        """Wait for one of the global slots."""
         if not await self._all.enter(self._limits.queue_timeout):
             full = Unavailable("the server has too many concurrent requests; try again later")
             raise full.decided_by(CONCURRENCY)
@@ -132,13 +107,7 @@ class ConcurrencyLimit:
 
 
 class ConcurrencyLimitMiddleware:
-    """ASGI middleware that releases the slots of each request when it ends.
-
-    Args:
-        app: The wrapped application.
-        limit: Counts the requests.
-        refuse: Builds the error response for a path, in the error format of that path's protocol.
-    """
+    """ASGI middleware that releases the slots of each request when it ends."""
 
     def __init__(
         self,
@@ -188,11 +157,7 @@ class RequestSlots:
         self._recipient: str | None = None  # who has entered
 
     def enter_now(self, recipient: str) -> bool:
-        """Count the request for a recipient from now on, if a slot is free without waiting.
-
-        Raises:
-            RateLimited: The recipient has sent too many requests.
-        """
+        """Count the request for a recipient from now on, if a slot is free without waiting."""
         self._leave_address()
         if self._recipient == recipient:
             return True  # a plugin's wrapper has authenticated the request before
@@ -203,15 +168,7 @@ class RequestSlots:
         return bool(self._taken)
 
     async def enter(self, recipient: str | None) -> None:
-        """Wait until the request can be served; it occupies its slots until its response is sent.
-
-        Args:
-            recipient: Id of the sender. `None` for a signed link, which counts for the address.
-
-        Raises:
-            RateLimited: The recipient has too many concurrent requests.
-            Unavailable: The server has too many concurrent requests.
-        """
+        """Wait until the request can be served; it occupies its slots until its response is sent."""
         if recipient is not None:
             self._leave_address()
             self._leave_taken()
@@ -222,10 +179,9 @@ class RequestSlots:
         self._recipient = recipient or self._recipient
 
     def name(self, recipient: str) -> None:
-        """Apply the gate of the recipient of a signed link. The request still counts for its address.
+        """Apply the gate of the recipient of a signed link.
 
-        Raises:
-            RateLimited: The recipient has sent too many requests.
+        The request still counts for its address.
         """
         self._limit.admit(recipient)
 

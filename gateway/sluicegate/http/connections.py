@@ -80,17 +80,7 @@ class Connection(Protocol):
 
 
 class Connections:
-    """Counts connections, and finds those that wait too long.
-
-    Args:
-        limits: Limits and timeouts.
-        proxies: Addresses or networks that connect on behalf of others and are exempt from the limit
-            per address.
-        clock: Monotonic seconds.
-
-    Attributes:
-        on_change: Called when the number of open connections has changed.
-    """
+    """Counts connections, and finds those that wait too long."""
 
     def __init__(self, limits: HttpLimits, proxies: Sequence[str], clock: Callable[[], float]) -> None:
         self.limits = limits

@@ -33,11 +33,7 @@ class EndableRequests:
             self._ended.discard(task)
 
     async def end(self, grace: float) -> int:
-        """Wait for the requests, end those that take longer, and return their number.
-
-        Args:
-            grace: How long to wait, in seconds.
-        """
+        """Wait for the requests, end those that take longer, and return their number."""
         if not self._tasks:
             return 0
         _, running = await asyncio.wait(set(self._tasks), timeout=grace)

@@ -21,11 +21,7 @@ HEALTH_PATHS = frozenset({LIVE, READY, READY_BEFORE})
 
 
 def health_routes(check: Callable[[], Awaitable[None]]) -> list[BaseRoute]:
-    """Routes of the health checks, which need no token.
-
-    Args:
-        check: Returns if the application can serve. Otherwise, raises the error for the response.
-    """
+    """Routes of the health checks, which need no token."""
 
     async def live(request: Request) -> Response:
         return json_response({"status": "ok"})
@@ -48,9 +44,6 @@ class Readiness:
     """The state that `/readyz` reports: the application has started, and its database responds.
 
     An application that never calls `begin` is ready as soon as it is created.
-
-    Args:
-        check_database: Raises the error for the response if the database does not respond.
     """
 
     def __init__(self, check_database: Callable[[], Awaitable[None]]) -> None:
@@ -67,11 +60,7 @@ class Readiness:
         self._is_starting = False
 
     async def check(self) -> None:
-        """Return if the application is ready.
-
-        Raises:
-            Unavailable: It is still starting, or the database does not respond.
-        """
+        """Return if the application is ready."""
         if self._is_starting:
             raise Unavailable("the gateway is starting and not ready yet; try again later")
         await self._check_database()

@@ -34,8 +34,6 @@ class HttpLimits:
             for any body.
         keep_alive_timeout: Seconds that a connection can stay open between two requests.
         send_timeout: Seconds after which a client that reads nothing of its response is disconnected.
-        max_connections: Maximum open connections in total.
-        max_connections_per_address: Maximum open connections per client. Proxies are exempt.
     """
 
     max_head: int = DEFAULT_MAX_HEAD
@@ -55,10 +53,6 @@ class ConcurrencyLimits:
     """Limits of concurrent requests.
 
     Attributes:
-        max_requests: In total. As many can wait.
-        max_requests_per_recipient: Per recipient. As many can wait.
-        max_requests_per_address: Per address, for requests that are not authenticated or use a signed
-            link.
         queue_timeout: Seconds that a request can wait in each queue.
     """
 

@@ -32,11 +32,7 @@ class _OrderedLoader(_Loader):  # type: ignore[misc] # PyYAML has no types
 
 
 def load_document(files: Iterable[Path]) -> dict[str, Any]:
-    """Return a document with the version of the gateway, and with URLs relative to it.
-
-    Args:
-        files: Parts of the document, in the order of their content.
-    """
+    """Return a document with the version of the gateway, and with URLs relative to it."""
     document: dict[str, Any] = {}
     for file in files:
         # The loader is derived from the safe one.

@@ -49,12 +49,6 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection.
 
     Each request carries its peer (`PEER_KEY`), as it is before proxy headers are applied.
-
-    Args:
-        config: uvicorn's configuration.
-        state: State that uvicorn's connections share.
-        app_state: State of the application's lifespan.
-        connections: Counts this connection.
     """
 
     address: str | None = None
@@ -239,12 +233,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def sweep(self, now: float, elapsed: float) -> None:
-        """Close or refuse the connection if it is overdue.
-
-        Args:
-            now: Monotonic seconds.
-            elapsed: Seconds since the previous sweep.
-        """
+        """Close or refuse the connection if it is overdue."""
         waited = now - self._since
         if self._refused:
             if waited > _LINGER:

@@ -76,12 +76,7 @@ def ndjson_response(lines: bytes | AsyncIterator[bytes], headers: Mapping[str, s
 
 
 def page_headers(*, referrer: str = "no-referrer", **sources: str) -> Mapping[str, str]:
-    """The headers of an HTML page, which loads nothing from elsewhere and is stored nowhere.
-
-    Args:
-        referrer: The referrer policy.
-        sources: More directives of the content security policy, such as `img_src`.
-    """
+    """The headers of an HTML page, which loads nothing from elsewhere and is stored nowhere."""
     directives = _PAGE_POLICY | {name.replace("_", "-"): value for name, value in sources.items()}
     return {
         **NOT_STORED,

@@ -40,12 +40,7 @@ _IDLE_GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM files for TLS.
-
-    Attributes:
-        client_ca: Certificate authorities for client certificates.
-        optional: Whether clients without a certificate can also connect.
-    """
+    """PEM files for TLS."""
 
     certificate: str
     key: str
@@ -53,11 +48,7 @@ class Tls:
     optional: bool = False
 
     def context(self) -> ssl.SSLContext:
-        """Load the files.
-
-        Raises:
-            ConfigurationError: They cannot be used.
-        """
+        """Load the files."""
         verified = ssl.CERT_NONE
         if self.client_ca is not None:
             verified = ssl.CERT_OPTIONAL if self.optional else ssl.CERT_REQUIRED
@@ -90,11 +81,7 @@ class Tls:
 
 
 def renew(context: ssl.SSLContext, tls: Tls) -> None:
-    """Use another certificate and key for new connections.
-
-    Raises:
-        ConfigurationError: The files cannot be used. The previous certificate stays in use.
-    """
+    """Use another certificate and key for new connections."""
     tls.context()  # a failure in the other context could leave a certificate without its key
     context.load_cert_chain(tls.certificate, tls.key)
 
@@ -113,22 +100,7 @@ async def serve_app(
     share: ListenerShare | None = None,
     handles_signals: bool = True,
 ) -> None:
-    """Serve until SIGINT or SIGTERM.
-
-    Args:
-        app: The application. Its lifespan is the code that surrounds this call.
-        listener: A bound socket.
-        shutdown_grace_period: Seconds that running responses can take to complete after the signal.
-        limits: Limits for clients. Default: `HttpLimits()`.
-        forwarded_allow_ips: Proxies whose forwarding headers are trusted.
-        tls: The certificates; see `Tls.context`. Without them, the server speaks plain HTTP.
-        on_ready: Called with the address once connections are accepted.
-        on_stop: Called at the start of the shutdown, before running responses are awaited.
-        stop: Setting this event stops the server as a signal does. With a shared listener, idle
-            connections then stay open until their next response, at most 5 seconds.
-        share: The share of this process, if others accept connections from the same socket.
-        handles_signals: Whether signals stop the server. Otherwise, only `stop` does.
-    """
+    """Serve until SIGINT or SIGTERM."""
     limits = limits or HttpLimits()
     config = _configuration(app, shutdown_grace_period, forwarded_allow_ips, tls)
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
@@ -164,16 +136,7 @@ def _configuration(
 
 
 def bind(host: str, port: int, *, setting: str | None = None) -> socket.socket:
-    """A socket that is bound, but does not listen yet.
-
-    Args:
-        host: The address.
-        port: The port; 0 selects a free one.
-        setting: The setting with the address. By default, options of the command have it.
-
-    Raises:
-        ConfigurationError: The address cannot be bound.
-    """
+    """A socket that is bound, but does not listen yet."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -26,11 +26,7 @@ _BYTES = 4
 
 
 class ProcessCounts:
-    """The numbers in memory that the processes share. Each process changes only its own.
-
-    Args:
-        descriptor: A file that all of them have open.
-    """
+    """The numbers in memory that the processes share. Each process changes only its own."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -46,11 +42,7 @@ class ProcessCounts:
             yield cls(file.fileno())
 
     def take(self) -> int:
-        """Reserve a place for a process that is about to start, and return its number.
-
-        Raises:
-            OSError: There are too many processes.
-        """
+        """Reserve a place for a process that is about to start, and return its number."""
         for place, count in enumerate(self._counts):
             if count == _FREE:
                 self._counts[place] = _CLOSED
@@ -67,12 +59,7 @@ class ProcessCounts:
 
 
 class ListenerShare:
-    """The share of one process in the connections of all.
-
-    Args:
-        counts: For each place, how many connections its process has open; negative if it accepts none.
-        place: The place of this process.
-    """
+    """The share of one process in the connections of all."""
 
     def __init__(self, counts: memoryview, place: int) -> None:
         self._counts = counts
@@ -110,16 +97,7 @@ _RETRY_SECONDS = 1.0  # after a failure such as too many open files
 
 
 class Acceptor:
-    """Accepts connections while this process has not clearly more of them than another.
-
-    Args:
-        listener: A listening socket, which does not block.
-        protocol: Creates the protocol of a connection.
-        share: The share of this process.
-        open_connections: Returns how many connections this process has open.
-        tls: The context for TLS, if the connections use it.
-        handshake_timeout: Seconds for the handshake of TLS.
-    """
+    """Accepts connections while this process has not clearly more of them than another."""
 
     def __init__(
         self,

@@ -26,15 +26,7 @@ _Config = TypeVar("_Config", bound=PluginConfig)
 
 @dataclass(frozen=True)  # with slots, calling the aliases below would fail in Python 3.11
 class Configured(Generic[_Type, _Config]):
-    """An entry of the configuration, checked.
-
-    Attributes:
-        name: The name of a catalog. For other instances, their type and their number among the entries
-            of that type: `s3-1`. Storage that is added at the end of the list changes no names, so
-            links that contain a name stay valid.
-        type: What the plugin registered.
-        config: The section. That of a storage has locations in canonical form with a trailing slash.
-    """
+    """An entry of the configuration, checked."""
 
     name: str
     type: _Type
@@ -50,12 +42,7 @@ ConfiguredExecutor: TypeAlias = Configured[TaskExecutorType, PluginConfig]
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredInstances:
-    """All instances in the configuration.
-
-    Attributes:
-        plugins: The settings of plugins that register a model for them, by the plugin's name.
-        warnings: A line `file:line:column: message` for each removed key in a section of a plugin.
-    """
+    """All instances in the configuration."""
 
     catalogs: tuple[ConfiguredCatalog, ...]
     storage: tuple[ConfiguredStorage, ...]

@@ -10,14 +10,7 @@ from sluicegate.api.errors import UnsupportedOperation
 
 
 class InstanceContext:
-    """The `api.PluginContext` of one instance, and the `api.ExecutorContext` of an executor.
-
-    Args:
-        name: The instance's name in the configuration.
-        open_location: Opens a location through the storage that serves it.
-        make_links: Creates the signer of the instance's links, when it is first used.
-        snapshot_indexes: Builds snapshot indexes.
-    """
+    """The `api.PluginContext` of one instance, and the `api.ExecutorContext` of an executor."""
 
     def __init__(
         self,
@@ -47,28 +40,16 @@ class InstanceContext:
         return self._snapshot_indexes
 
     async def open(self, location: str) -> ObjectDirectory:
-        """Open a location through the storage instance that serves it.
-
-        Raises:
-            ConfigurationError: No configured storage serves the location.
-        """
+        """Open a location through the storage instance that serves it."""
         return await self._open_location(location)
 
 
 class NoLinks:
-    """The links of an instance without its own locations.
-
-    Args:
-        owner: Description of the instance for messages, such as "catalog 'main'".
-    """
+    """The links of an instance without its own locations."""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
 
     def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
-        """Raise an error, because only storage instances sign links.
-
-        Raises:
-            UnsupportedOperation: Always.
-        """
+        """Raise an error, because only storage instances sign links."""
         raise UnsupportedOperation(f"{self._owner} has no locations to sign links for")

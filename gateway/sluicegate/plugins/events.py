@@ -24,12 +24,7 @@ class Notifier:
         self._running: set[asyncio.Task[None]] = set()
 
     def notify(self, event: Event, *, but: str | None = None) -> None:
-        """Call every listening plugin, in the order of the configuration.
-
-        Args:
-            event: The event.
-            but: Name of a plugin to leave out.
-        """
+        """Call every listening plugin, in the order of the configuration."""
         for plugin in self._listeners:
             if plugin.name == but:
                 continue
@@ -42,12 +37,7 @@ class Notifier:
                 self._start(plugin, event, awaitable)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Wait for pending results.
-
-        Args:
-            timeout: Seconds after which those that remain continue in the background, if none of them
-                is completed in this time. Without it, all are awaited.
-        """
+        """Wait for pending results."""
         while self._running:
             done, _ = await asyncio.wait(self._running, timeout=timeout)
             if not done:

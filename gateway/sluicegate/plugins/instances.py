@@ -42,18 +42,7 @@ Instance = TypeVar("Instance")
 
 
 class Instances:
-    """Builds every configured instance once, and closes them at the end.
-
-    Args:
-        registry: The loaded plugins.
-        configured: The checked sections of plugins.
-        links: Makes the signer of one storage instance's links, given its name.
-        formats: The built-in table formats, in addition to those that plugins register.
-        guard: Wraps a configured catalog before it is used for requests.
-
-    Raises:
-        ConfigurationError: A plugin cannot build an instance from its section.
-    """
+    """Builds every configured instance once, and closes them at the end."""
 
     def __init__(
         self,
@@ -106,11 +95,7 @@ class Instances:
         return self._catalogs
 
     def catalog(self, name: str) -> Catalog:
-        """A configured catalog.
-
-        Raises:
-            NotFound: The configuration has no catalog of this name, or no longer has it.
-        """
+        """A configured catalog."""
         try:
             return self._catalogs[name]
         except KeyError:
@@ -130,9 +115,6 @@ class Instances:
 
         Returns:
             The location in its canonical form (`s3a://` becomes `s3://`), and the instance.
-
-        Raises:
-            ConfigurationError: No configured storage serves the location.
         """
         canonical = canonical_location(location, self._spellings)
         for prefix, storage in self._by_prefix:
@@ -144,12 +126,7 @@ class Instances:
         )
 
     async def open_location(self, location: str) -> ObjectDirectory:
-        """Open a location with its storage.
-
-        Raises:
-            ConfigurationError: No configured storage serves the location.
-            StorageError: The store does not respond.
-        """
+        """Open a location with its storage."""
         canonical, storage = self.storage_for(location)
         return await storage.open(canonical)
 
@@ -158,11 +135,7 @@ class Instances:
         return canonical_location(location, self._spellings)
 
     def allows_absolute(self, location: str) -> bool:
-        """Whether `absolute_paths` of the storage allow logs of all tables to refer to this directory.
-
-        Args:
-            location: In its canonical form.
-        """
+        """Whether `absolute_paths` of the storage let logs of all tables refer to this directory."""
         return as_prefix(location).startswith(self._absolute)
 
     @property
@@ -183,15 +156,7 @@ class Instances:
     def executor(
         self, entry: ConfiguredExecutor, snapshot_indexes: SnapshotIndexes | None = None
     ) -> TaskExecutor:
-        """Build a task executor, which the caller must close. Only workers use executors.
-
-        Args:
-            entry: Its section.
-            snapshot_indexes: Builds snapshot indexes for it.
-
-        Raises:
-            ConfigurationError: The plugin cannot build it from its section.
-        """
+        """Build a task executor, which the caller must close. Only workers use executors."""
         owner = f"task executor '{entry.name}'"
         context = InstanceContext(
             entry.name, self.open_location, lambda: NoLinks(owner), snapshot_indexes

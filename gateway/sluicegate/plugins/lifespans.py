@@ -16,23 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class PluginLifespan(AbstractAsyncContextManager[None]):
-    """The lifespan that a plugin returned.
-
-    Args:
-        plugin: The plugin.
-        context: The context that it returned.
-    """
+    """The lifespan that a plugin returned."""
 
     def __init__(self, plugin: InstalledPlugin, context: AbstractAsyncContextManager[object]) -> None:
         self._plugin = plugin
         self._context = context
 
     async def __aenter__(self) -> None:
-        """Enter the plugin's context.
-
-        Raises:
-            ConfigurationError: The plugin failed.
-        """
+        """Enter the plugin's context."""
         try:
             await self._context.__aenter__()
         except (Exception, SystemExit) as error:
@@ -44,10 +35,9 @@ class PluginLifespan(AbstractAsyncContextManager[None]):
         raised: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        """Leave the plugin's context. If the gateway stops because of an error, that error is raised.
+        """Leave the plugin's context.
 
-        Raises:
-            ConfigurationError: The plugin failed.
+        If the gateway stops because of an error, that error is raised.
         """
         try:
             return await self._context.__aexit__(kind, raised, traceback)

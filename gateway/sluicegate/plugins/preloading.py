@@ -13,11 +13,7 @@ _Preloadable = Catalog | Storage | TableFormat | Authenticator | Policy
 
 
 def preload(instances: Instances) -> None:
-    """Call `preload` of every instance. This blocks, so call it in a thread.
-
-    Raises:
-        ConfigurationError: An instance can't import its modules. The message names the instance.
-    """
+    """Call `preload` of every instance. This blocks, so call it in a thread."""
     for what, instance in _named(instances):
         try:
             instance.preload()

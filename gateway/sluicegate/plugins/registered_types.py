@@ -65,12 +65,7 @@ class RegisteredTypes:
 
 
 def collect_types(host: PluginHost) -> RegisteredTypes:
-    """Call the `register_…` hooks of every loaded plugin.
-
-    Raises:
-        ConfigurationError: Two plugins register the same name, a plugin registers a type under
-            a name that is not its own, or a result does not have the hook's type.
-    """
+    """Call the `register_…` hooks of every loaded plugin."""
     return RegisteredTypes(
         catalogs=_collect(host, "sluicegate_register_catalogs", CatalogType),
         storage=_collect(host, "sluicegate_register_storage", StorageType),

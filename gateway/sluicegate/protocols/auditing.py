@@ -44,17 +44,7 @@ def recorded(
     refuse: Callable[[str, SluicegateError], Response],
     unrecorded: frozenset[str] = frozenset(),
 ) -> AuditTrail:
-    """The application, which responds to no request before it is recorded.
-
-    Args:
-        app: The application.
-        log: Stores the records.
-        routes: All routes of the application.
-        operations: See `lazy_operations`.
-        refuse: Builds the error response for a path.
-        unrecorded: Paths that are not recorded, in addition to health checks, the OpenAPI document and
-            style sheets: they reveal nothing about what is shared.
-    """
+    """The application, which responds to no request before it is recorded."""
     return AuditTrail(
         app, log, RequestActions(routes, operations), refuse, unrecorded=_PUBLIC | unrecorded
     )

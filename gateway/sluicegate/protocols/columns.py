@@ -77,17 +77,7 @@ Encode = Callable[[pa.Table], Sequence[Sequence[bytes]] | None]
 
 
 class KeptTexts:
-    """The texts of one response, which are kept for further ones.
-
-    Args:
-        kept: Keeps them.
-        encoding: Identifies all that `encode` depends on, besides the files.
-        encode: Returns columns of texts of files (rows of `FILE_SCHEMA`), or `None` if they are not the
-            same in each response.
-        ignores_vectors: Whether the texts are the same for files with and without deletion vectors.
-            Tables can get vectors in a version whose chunks share everything else with those of an
-            earlier one.
-    """
+    """The texts of one response, which are kept for further ones."""
 
     def __init__(
         self,

@@ -48,24 +48,13 @@ class DerivedLink(RecipientLink):
 
 
 class DerivedLinks:
-    """Signs links to derived files.
-
-    Args:
-        keys: The gateway's keys.
-        base_url: The gateway's public URL.
-    """
+    """Signs links to derived files."""
 
     def __init__(self, keys: KeyRing, base_url: str) -> None:
         self._links = ContentLinks(link_keys(keys).signing, base_url, SPACE)
 
     def sign(self, table: OpenTable, files: Sequence[DerivedFile], expires_in: int) -> Presigned:
-        """Links to files of an opened table for its recipient, in the order of `files`.
-
-        Args:
-            table: The table, opened for the recipient.
-            files: Files that its format generates.
-            expires_in: Lifetime in seconds.
-        """
+        """Links to files of an opened table for its recipient, in the order of `files`."""
         return self._links.sign([DerivedLink.of(table, file).path for file in files], expires_in)
 
 
@@ -79,13 +68,6 @@ class DerivedFileEndpoint:
 
     The table is opened for the recipient again, with newly vended credentials. A link therefore stops
     working when the grant or the recipient is removed, if it has not expired before.
-
-    Args:
-        keys: The gateway's keys.
-        grants: Looks up recipients.
-        resolver: Finds and opens the table.
-        reader: Generates the file through the table's format.
-        clock: Seconds since the epoch.
     """
 
     def __init__(

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumns:
-    """Columns of texts, from which the lines of many files are joined at once.
-
-    Attributes:
-        between: The texts that are the same in all lines: before the first column, between the columns,
-            and after the last one.
-        texts: The columns, of the same length.
-    """
+    """Columns of texts, from which the lines of many files are joined at once."""
 
     between: tuple[bytes, ...]
     texts: tuple[Sequence[bytes], ...] = ()

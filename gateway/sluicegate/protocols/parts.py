@@ -29,7 +29,6 @@ class GatewayParts:
 
     Attributes:
         indexes: Tables that have snapshot indexes. `None` if no folder is configured.
-        background: Jobs that no request waits for.
     """
 
     settings: Settings

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 def lazy_indexes(
     settings: Settings, keys: KeyRing, instances: Instances, limits: TableLimits
 ) -> Lazy[IndexedTables] | None:
-    """The tables that have indexes. `None` if no folder is configured.
-
-    Args:
-        settings: The section `index` names the folder.
-        keys: The gateway's keys, which authenticate indexes.
-        instances: The storage that contains the folder.
-        limits: Limits of one read of a table's log.
-    """
+    """The tables that have indexes. `None` if no folder is configured."""
     location = settings.index.location
     if location is None:
         return None

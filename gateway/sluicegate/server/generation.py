@@ -40,11 +40,7 @@ class Generation:
 
     @classmethod
     async def open(cls, settings: Settings) -> Generation:
-        """Open a gateway.
-
-        Raises:
-            ConfigurationError: The gateway can't start.
-        """
+        """Open a gateway."""
         generation = cls(settings)
         opening = generation._task
         try:
@@ -80,11 +76,7 @@ class Generation:
 
 
 class Generations:
-    """The application that serves each request with the current gateway.
-
-    Attributes:
-        current: The gateway for new requests.
-    """
+    """The application that serves each request with the current gateway."""
 
     def __init__(self, first: Generation) -> None:
         self.current = first

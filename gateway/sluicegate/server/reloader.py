@@ -21,15 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Reloader:
-    """Replaces the gateway, either completely or not at all.
-
-    Args:
-        load: Reads the configuration file. It runs in a thread.
-        settings: The settings that the server was started with.
-        address: Host and port of the listener.
-        generations: The application of the server.
-        tls: The server's context for TLS.
-    """
+    """Replaces the gateway, either completely or not at all."""
 
     def __init__(
         self,

@@ -38,15 +38,8 @@ async def serve_gateway(
     Connections are accepted before the gateway is ready, so that liveness checks succeed.
 
     Args:
-        settings: Its `server` section contains host and port. Without a `public_url`, links use the
-            bound address.
-        on_ready: Called with the address once the gateway is ready.
-        stop: When set, stops the server in the same way as a signal.
         load: Reads the settings again, at SIGHUP or as `server.reload` says. By default, the settings
             don't change.
-
-    Raises:
-        ConfigurationError: The gateway can't start, or the address can't be bound.
     """
     with bind(settings.server.host, settings.server.port) as listener:
         await serve_on(listener, settings, on_ready=on_ready, stop=stop, load=load)
@@ -65,19 +58,8 @@ async def serve_on(
     """Serve on a bound socket; see `serve_gateway`.
 
     Args:
-        listener: The socket. The caller closes it.
-        settings: See `serve_gateway`.
-        on_ready: See `serve_gateway`.
         stop: See `serve_gateway`. If the listener is shared, idle connections stay open a little, so
             that no request is lost.
-        share: The share of this process, if others serve on the same socket. Their supervisor
-            announces the address.
-        begin: With `share`, called with the address once the gateway is ready. Connections are accepted
-            after that.
-        load: See `serve_gateway`.
-
-    Raises:
-        ConfigurationError: The gateway can't start.
     """
     server = settings.server
     tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True).context()
@@ -139,12 +121,7 @@ async def _reloading(reloader: Reloader | None, start: _Start) -> AsyncIterator[
 
 
 class _Start:
-    """Makes a gateway ready while its server runs, and stops the server if that fails.
-
-    Attributes:
-        stop: Stops the server.
-        ready: Set once the gateway is ready.
-    """
+    """Makes a gateway ready while its server runs, and stops the server if that fails."""
 
     def __init__(self, gateway: Gateway, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:
         self.stop = stop
@@ -159,11 +136,7 @@ class _Start:
         self._task = asyncio.create_task(self._run(partial(self._on_ready, address)))
 
     async def end(self) -> None:
-        """Cancel the warm-up if it is still running.
-
-        Raises:
-            ConfigurationError: The warm-up has failed.
-        """
+        """Cancel the warm-up if it is still running."""
         if self._task is None:
             return
         self._task.cancel()

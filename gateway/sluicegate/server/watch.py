@@ -40,12 +40,7 @@ _RETRY_SECONDS = 30.0
 
 
 class ConfigurationWatch:
-    """Waits for requests to reload and, with `server.reload: on_change`, for changes of files.
-
-    Args:
-        settings: The settings that are in use, which have just been loaded.
-        look_seconds: Seconds between looks at the files.
-    """
+    """Waits for requests to reload and, with `server.reload: on_change`, for changes of files."""
 
     def __init__(self, settings: Settings, look_seconds: float = _LOOK_SECONDS) -> None:
         self._settings = settings

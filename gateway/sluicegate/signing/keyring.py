@@ -13,11 +13,7 @@ _HASH_BYTES = _HASH().digest_size
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """Secret keys, the newest first. `repr` shows none of them.
-
-    Attributes:
-        keys: One or more keys. The first one signs. Signatures of each of them are accepted.
-    """
+    """Secret keys, the newest first. `repr` shows none of them."""
 
     keys: tuple[bytes, ...] = field(repr=False)
 
@@ -31,12 +27,7 @@ class KeyRing:
         return KeyRing(tuple(derive(key, purpose) for key in self.keys))
 
     def accepts(self, tag: bytes, tag_by: Callable[[bytes], bytes]) -> bool:
-        """Whether one of the keys created this tag.
-
-        Args:
-            tag: The tag to verify.
-            tag_by: Returns the tag that a key creates for the same content.
-        """
+        """Whether one of the keys created this tag."""
         return any(hmac.compare_digest(tag, tag_by(key)) for key in self.keys)
 
 

@@ -16,33 +16,20 @@ from sluicegate.signing.keyring import KeyRing
 
 
 def load_keys(settings: Settings) -> KeyRing:
-    """Load the signing key and the previous keys, whose signatures are still accepted.
-
-    Raises:
-        ConfigurationError: For the same reasons as in `load_signing_key`.
-    """
+    """Load the signing key and the previous keys, whose signatures are still accepted."""
     previous = (key.get_secret_value().encode() for key in settings.previous_signing_keys)
     return KeyRing((load_signing_key(settings), *previous))
 
 
 def load_signing_key(settings: Settings) -> bytes:
-    """Load the configured key, or the one in a file next to SQLite's, which is created on first use.
-
-    Raises:
-        ConfigurationError: The database is PostgreSQL and no key is configured, or the key file is
-            unusable.
-    """
+    """Load the configured key, or the one in a file next to SQLite's, which is created on first use."""
     if settings.signing_key is not None:
         return settings.signing_key.get_secret_value().encode()
     return _key_file(signing_key_path(settings))
 
 
 def signing_key_path(settings: Settings) -> Path:
-    """Return the path of the key file that is used if no key is configured.
-
-    Raises:
-        ConfigurationError: The database is PostgreSQL, which has no directory for the file.
-    """
+    """Return the path of the key file that is used if no key is configured."""
     database = DatabaseUrl.parse(settings.database.get_secret_value())
     if database.dialect != "sqlite":
         raise ConfigurationError(

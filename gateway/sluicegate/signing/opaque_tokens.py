@@ -22,13 +22,7 @@ _TAG = 16
 
 
 class TokenSigner:
-    """Creates and verifies tokens.
-
-    Args:
-        keys: The signing keys, which all replicas share.
-        lifetime: Seconds for which a token is accepted.
-        clock: Seconds since the epoch.
-    """
+    """Creates and verifies tokens."""
 
     def __init__(self, keys: KeyRing, lifetime: int, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
@@ -42,12 +36,7 @@ class TokenSigner:
         return base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
 
     def verify(self, token: str, *, bound_to: str, parameter: str) -> dict[str, Any]:
-        """Verify a token and return its state.
-
-        Raises:
-            InvalidRequest: The token is malformed, forged, expired, or for another request or
-                recipient.
-        """
+        """Verify a token and return its state."""
         body = self._open(token, bound_to)
         if body is None:
             raise InvalidRequest(

@@ -63,12 +63,7 @@ def canonical_value(column: ColumnType, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalPartitions:
-    """Rewrites the partition values of a table.
-
-    Attributes:
-        columns: Types of the partition columns, by their keys in partition values.
-        form: Matches JSON that is in this form already.
-    """
+    """Rewrites the partition values of a table."""
 
     columns: Mapping[str, ColumnType]
     form: re.Pattern[str]

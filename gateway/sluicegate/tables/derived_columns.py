@@ -70,13 +70,7 @@ class DerivedColumns:
         names: Sequence[Hashable],
         derive: Callable[[Sequence[Hashable]], Sequence[_T]],
     ) -> list[_T]:
-        """The derived columns of a chunk by name; computed once, even for concurrent callers.
-
-        Args:
-            chunk: A chunk of the columns that this cache belongs to.
-            names: Distinct names. A name always identifies the same computation.
-            derive: Called with the names that are not cached. Returns the columns in their order.
-        """
+        """The derived columns of a chunk by name; computed once, even for concurrent callers."""
         key = _chunk_key(chunk)
         found = self._kept(key, names)
         if len(found) < len(names):

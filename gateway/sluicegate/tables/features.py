@@ -101,14 +101,7 @@ _GEOSPATIAL = ("geometry", "geography")
 
 @dataclass(frozen=True, slots=True)
 class FeatureNeeds:
-    """Reader features of a table, with the protocol's capitalization.
-
-    Attributes:
-        declared: The features that the table's protocol names or implies by its version, and those that
-            its contents need (docs/adr/0037).
-        required: The features that reading these files actually requires, declared by the table or not.
-        beyond_parquet: The part of `required` that the parquet response format cannot express.
-    """
+    """Reader features of a table, with the protocol's capitalization."""
 
     declared: tuple[str, ...]
     required: tuple[str, ...]
@@ -138,11 +131,6 @@ def needs_of(
 
     They follow from the properties, the schema and the files. Readers that rely on the protocol alone
     return null or deleted rows without an error if it lacks a feature that the files need.
-
-    Args:
-        protocol: What the table declares. It decides on features that the contents do not show.
-        metadata: Schema and properties.
-        deletion_vectors: Whether files have deletion vectors.
     """
     declared = declared_features(protocol)
     traits, mode = _traits(metadata.schema_string), mapping_mode(metadata)

@@ -18,9 +18,6 @@ class PackedTexts:
     They are stored as an Arrow IPC file in memory (Arrow columnar format, "IPC File Format"), whose
     record batches are the blocks. LZ4 reduces statistics to a sixth, and unpacks them in 0.1 µs per
     file.
-
-    Args:
-        texts: The chunk.
     """
 
     __slots__ = ("__weakref__", "_file", "_rows")
@@ -65,11 +62,7 @@ class PackedTexts:
 
 
 class TextsReader:
-    """Unpacks parts of a chunk, each block once if parts ascend. Not thread-safe.
-
-    Args:
-        file: The chunk as an Arrow IPC file.
-    """
+    """Unpacks parts of a chunk, each block once if parts ascend. Not thread-safe."""
 
     def __init__(self, file: pa.Buffer) -> None:
         self._file: Any = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=False))

@@ -13,7 +13,6 @@ class RequestInfo:
 
     Attributes:
         id: Created by the gateway, so that a client can't give two requests the same id.
-        client_id: The client's own id of the request, for logs only.
     """
 
     id: str
@@ -57,11 +56,7 @@ def note_error(error: Exception) -> None:
 
 
 def add_response_headers(headers: Callable[[], list[tuple[bytes, bytes]]]) -> None:
-    """Add headers to the response to the current request, whichever part of the gateway sends it.
-
-    Args:
-        headers: Called when the response starts. Replaces the function of an earlier call.
-    """
+    """Add headers to the response to the current request, whichever part of the gateway sends it."""
     request = _current.get()
     if request is not None:
         request.headers = headers

@@ -31,12 +31,7 @@ _PLAIN = re.compile(r"[!#-&(-<>-\[\]-~]+")  # visible ASCII but for quotes, `=` 
 
 
 class StructuredFormatter(logging.Formatter, ABC):
-    """Collects the fields of a log record, redacts secrets, and encodes the fields.
-
-    Args:
-        show_refusals: Whether domain errors include their stack. These errors report invalid requests
-            or problems for the operator, so their stack only helps to debug the gateway.
-    """
+    """Collects the fields of a log record, redacts secrets, and encodes the fields."""
 
     def __init__(self, *, show_refusals: bool = False) -> None:
         super().__init__()

@@ -252,14 +252,7 @@ def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
 
 
 def measure_audit(sink: str, records: int, seconds: float | None, *, waiting: int) -> None:
-    """Record a write to the audit log.
-
-    Args:
-        sink: Name of the sink.
-        records: Number of records.
-        seconds: Duration of the write, or `None` if they could not be written.
-        waiting: Number of records that wait for the next write.
-    """
+    """Record a write to the audit log."""
     if _instruments is None:
         return
     outcome = "failed" if seconds is None else "written"

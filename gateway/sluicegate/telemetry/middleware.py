@@ -126,9 +126,6 @@ class Exchange:
     Attributes:
         status: Status of the response; `None` if no response was started.
         sent: Bytes of the response body that were passed to the server.
-        complete: Whether the entire response was passed to the server.
-        disconnected: Whether the client disconnected before that.
-        error: Type of the exception that the application did not handle.
         seconds: Time from the arrival of the request to the return of the application.
     """
 

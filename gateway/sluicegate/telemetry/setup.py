@@ -41,21 +41,9 @@ def configure(
     started. The SDK reads other options from its `OTEL_*` variables: sampler, batch sizes, export
     interval, headers, certificates, resource attributes.
 
-    Args:
-        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` turns this
-            export off.
-        service_name: Name of this service in traces and metrics.
-        log_format: JSON, with one object on each line, or text.
-        log_level: The least severe level that is written.
-        process: Id of this process, if several serve with the same environment.
-        prometheus: Receives the metrics; see `prometheus_metrics`.
-
     Returns:
         A function that undoes the configuration. It flushes, which may block for some seconds: call it
         after the event loop has ended.
-
-    Raises:
-        ConfigurationError: The endpoint is not a URL, or the OpenTelemetry SDK is not installed.
     """
     stop_exporting: Shutdown | None = None
     if otlp_endpoint is not None or prometheus is not None:
@@ -71,11 +59,7 @@ def configure(
 
 
 def prometheus_metrics() -> PrometheusMetrics:
-    """Return what collects the metrics of this process for Prometheus, after `configure`.
-
-    Raises:
-        ConfigurationError: The extra is not installed.
-    """
+    """Return what collects the metrics of this process for Prometheus, after `configure`."""
     try:
         from sluicegate.telemetry.export.prometheus import PrometheusMetrics
     except ModuleNotFoundError as error:

@@ -58,7 +58,6 @@ def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[Sp
     Only the type of an exception is recorded, because its message may contain private data.
 
     Args:
-        name: The kind of the step, from a small set of names: `snapshot`, `store.get`.
         attributes: Names and numbers, never a secret or a signed URL. To add more attributes, call
             `set_attribute` of the span that the context manager returns.
     """
@@ -81,13 +80,7 @@ def inner_span(name: str) -> AbstractContextManager[Span]:
 def linked_span(
     name: str, traceparent: str | None, **attributes: str | int | bool
 ) -> AbstractContextManager[Span]:
-    """Like `span`, with a link to a span of another trace that caused the step, perhaps long ago.
-
-    Args:
-        name: See `span`.
-        traceparent: Result of `current_traceparent`, which may have been stored. Ignored if malformed.
-        attributes: See `span`.
-    """
+    """Like `span`, with a link to a span of another trace that caused the step, perhaps long ago."""
     if _tracer is None or is_silent():
         return span(name, **attributes)
     cause = _parsed(traceparent)

@@ -33,12 +33,7 @@ Vend = Callable[[int], Awaitable[TemporaryCredentials]]
 
 
 class CredentialCache:
-    """Caches a limited number of credentials. Concurrent requests for the same ones vend once.
-
-    Args:
-        now: Epoch milliseconds.
-        capacity: Maximum number of cached credentials.
-    """
+    """Caches a limited number of credentials. Concurrent requests for the same ones vend once."""
 
     def __init__(self, now: Callable[[], int] = epoch_ms, capacity: int = _CAPACITY) -> None:
         self._now = now
@@ -49,7 +44,6 @@ class CredentialCache:
         """Return the cached credentials of a key if they are reusable.
 
         Args:
-            key: Everything that distinguishes credentials, starting with the recipient.
             since: Epoch milliseconds. Older credentials are not reused, because their sessions might
                 have been ended.
         """

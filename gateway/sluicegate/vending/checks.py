@@ -26,16 +26,8 @@ def check_handed_on(
     """Check that credentials for a recipient are complete, temporary, and match the requested scope.
 
     Args:
-        credentials: The credentials that the vendor returned.
-        scope: The requested scope.
-        now: Epoch milliseconds, after the vendor responded.
-        canonical: Returns the canonical form of a location.
         may_outlive: Whether they can be valid for longer than requested, because catalogs choose their
             own lifetimes.
-
-    Raises:
-        StorageError: They do not match; the reason is private.
-        UnsupportedOperation: They never expire, or don't state when, so a retry doesn't help.
     """
     if credentials.expires_at is None and scope.binding != _FULL:
         why = "no expiry is stated for the credentials of this table"
@@ -63,9 +55,6 @@ def check_usable(
 
     They can be long-lived keys, and cover more than the requested scope, because not all catalogs limit
     their credentials.
-
-    Raises:
-        StorageError: They are incomplete, expired, or for another location; the reason is private.
     """
     problem = _lack(credentials, optional={"session_token"}) or _place(
         credentials, scope, canonical, wider=True

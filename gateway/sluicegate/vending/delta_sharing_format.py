@@ -24,11 +24,7 @@ _SPELLINGS = {
 
 
 def sharing_json(credentials: TemporaryCredentials) -> dict[str, Any]:
-    """The object `TemporaryCredentials`, with the secret of exactly one cloud and the actual expiry.
-
-    Args:
-        credentials: Complete credentials that expire, as `Vending.issue` returns them.
-    """
+    """The object `TemporaryCredentials`, with the secret of exactly one cloud and the actual expiry."""
     member, names = _SPELLINGS[credentials.kind]
     return {
         "location": credentials.location,

@@ -22,17 +22,9 @@ class LedgerEntry:
 
     Attributes:
         given_at: Time of the response; this and all times are in epoch milliseconds.
-        issued_at: Time of issuance, which is earlier if credentials are reused.
         expires_at: Time of expiry; `None` if the access does not expire.
-        kind: The kind of access.
         cloud: The cloud of the credentials (`TemporaryCredentials.kind`); `None` for URLs.
-        binding: The binding that the protocol requested, if any (`Scope.binding`).
-        share: Name at the time of the response, as are `schema`, `table` and `recipient`.
-        table_id: `SharedTable.id`.
-        locations: Directories that the credentials cover; for URLs, the table's directory.
         files: Number of signed URLs; `None` for credentials.
-        address: IP address of the recipient.
-        request_id: Request id, as in the access log and the response header.
         asset: The kind of asset that the names are for; `None` for a table.
     """
 

@@ -29,21 +29,15 @@ _REFRESH: Mapping[str, Mapping[str, str]] = {
 
 
 def iceberg_config(credentials: TemporaryCredentials) -> dict[str, str]:
-    """The `config` of a storage credential. All values are strings, and times are epoch milliseconds.
+    """The `config` of a storage credential.
 
-    Args:
-        credentials: Complete ones, as `Vending.issue` returns them; those of Azure have an `account`.
+    All values are strings, and times are epoch milliseconds.
     """
     return _SPELLINGS[credentials.kind](credentials)
 
 
 def refresh_config(credentials: TemporaryCredentials, endpoint: str) -> dict[str, str]:
-    """Properties with which engines refresh credentials; empty if these do not expire.
-
-    Args:
-        credentials: The credentials in the same response.
-        endpoint: Address of the table's credentials, relative to the catalog's `uri`.
-    """
+    """Properties with which engines refresh credentials; empty if these do not expire."""
     if credentials.expires_at is None:
         return {}
     return {key: value.format(endpoint) for key, value in _REFRESH[credentials.kind].items()}

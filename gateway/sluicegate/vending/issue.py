@@ -41,20 +41,7 @@ from sluicegate.vending.select import Vendors
 class Vending:
     """Issues temporary, read-only credentials to recipients, and records them in the ledger.
 
-    Args:
-        vendors: Finds the vendor of a location.
-        grants: Looks up recipients.
-        ledger: Records issued credentials.
-        notify: Sends events to plugins.
-        lifetime: Lifetime of credentials, in seconds.
-        assumed_lifetime: Seconds for which the gateway itself uses a session that doesn't state when it
-            ends.
-        now: Epoch milliseconds.
-        limiter: Counts the files that recipients are offered, if they have limits.
-
     Attributes:
-        vendors: Finds the vendor of a location.
-        ledger: Records issued credentials.
         limiter: Counts offered files. `None` if nothing does.
     """
 
@@ -96,21 +83,6 @@ class Vending:
 
         Args:
             principal: The recipient. It is looked up again, so that a revoked recipient gets none.
-            shared: The table, as named in the ledger.
-            source: The table in its catalog.
-            locations: Directories of the table, all in one bucket. The default is its root.
-            kind: The format of the credentials, for the ledger.
-            binding: The requested binding (`Scope.binding`).
-            lifetime: Requested lifetime in seconds, instead of the configured one.
-            entry_id: UUID of the entry in the ledger, if the credentials contain it.
-
-        Raises:
-            Unauthenticated: The recipient was revoked.
-            UnsupportedOperation: No vendor serves the locations, or the cloud cannot limit credentials
-                to them.
-            PermissionDenied: The vendor's configuration does not allow the locations or the binding.
-            StorageError: The vendor currently has none, or returned credentials that fail the checks.
-            Unavailable: The ledger cannot be written. Unrecorded credentials are never issued.
         """
         vendor, scope = self._asked(principal, source, locations, binding, lifetime)
         since = await self.revoked_before(principal)
@@ -165,10 +137,6 @@ class Vending:
 
         Returns:
             `None` if the catalog does not vend for the table: the storage then uses its own.
-
-        Raises:
-            Unauthenticated: The recipient was revoked.
-            StorageError: The vendor currently has no credentials, or returned unusable ones.
         """
         if source.vendor is None or self.vendors.find(source, source.location) is None:
             return None
@@ -239,11 +207,7 @@ class Vending:
                 raise unusable(f"the vendor failed: {type(error).__name__}") from error
 
     async def revoked_before(self, principal: Principal) -> int:
-        """When the recipient was last revoked, or 0. Credentials from before are not reused.
-
-        Raises:
-            Unauthenticated: The recipient is revoked, or no longer exists.
-        """
+        """When the recipient was last revoked, or 0. Credentials from before are not reused."""
         record = await self._grants.recipient(principal.name)
         check_current(record, principal)
         return (record.last_revoked_at if record else None) or 0

@@ -36,15 +36,7 @@ _UPDATED = ("expires_at", "files")
 
 
 class Ledger:
-    """Writes entries to the ledger.
-
-    Args:
-        store: The open database.
-        retention: Seconds for which entries are stored.
-        now: Epoch milliseconds.
-        capacity: Maximum number of entries that wait. If the database is down for long, further ones
-            are lost.
-    """
+    """Writes entries to the ledger."""
 
     def __init__(
         self,
@@ -63,11 +55,7 @@ class Ledger:
         self._wake = asyncio.Event()
 
     async def write(self, entry: LedgerEntry) -> None:
-        """Record an entry immediately.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Record an entry immediately."""
         await self._write_all([entry])
 
     def note(self, entry: LedgerEntry) -> None:
@@ -150,20 +138,7 @@ async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, objec
 
 
 class UrlRecord:
-    """Records the URLs of one response.
-
-    Args:
-        ledger: The ledger to write to.
-        notify: Sends an event to plugins for each batch.
-        principal: The recipient of the URLs.
-        shared: The table.
-        source: The table in its catalog.
-        now: Epoch milliseconds.
-        issued_at: When the URLs were signed, epoch milliseconds. The default is now.
-
-    Attributes:
-        entry: The entry so far.
-    """
+    """Records the URLs of one response."""
 
     def __init__(
         self,
@@ -196,12 +171,7 @@ class UrlRecord:
         return url_label(self.entry.id)
 
     def add(self, files: int, expires_at: int) -> None:
-        """Record a batch of signed URLs.
-
-        Args:
-            files: Number of URLs.
-            expires_at: When they expire, epoch milliseconds. The entry has the latest expiry.
-        """
+        """Record a batch of signed URLs."""
         entry = self.entry
         entry.files = (entry.files or 0) + files
         entry.expires_at = max(entry.expires_at or 0, expires_at)

@@ -20,13 +20,9 @@ class LedgerQuery:
     """Selects entries. Attributes that are `None` are ignored.
 
     Attributes:
-        recipient: Name of the recipient. Names here and below are case-insensitive.
-        table: `table`, `schema.table` or `share.schema.table`.
         since: Vended at or after this time, epoch milliseconds.
         until: Vended before this time, epoch milliseconds.
         active_at: Not expired at this time, epoch milliseconds.
-        limit: Maximum number of entries; the newest ones are returned.
-        after: Time and id of the last entry of the previous page.
     """
 
     recipient: str | None = None

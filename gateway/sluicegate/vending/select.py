@@ -17,10 +17,6 @@ class Vendors:
 
         If a catalog vends, only the catalog is used: the storage's own rights must not grant access
         that the catalog rejects.
-
-        Args:
-            source: The table in its catalog.
-            location: The table's directory, or an auxiliary one.
         """
         canonical = self.canonical(location)
         vendor = source.vendor or self._storage_vendor(canonical)

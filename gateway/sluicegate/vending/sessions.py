@@ -21,13 +21,7 @@ class SessionsOutcome:
 async def end_sessions(
     instances: Instances, principal: Principal, before: int
 ) -> AsyncIterator[SessionsOutcome]:
-    """End sessions in every configured storage that vends, even if one of them fails.
-
-    Args:
-        instances: The configured instances.
-        principal: The recipient.
-        before: End the sessions that were issued before this time (epoch milliseconds).
-    """
+    """End sessions in every configured storage that vends, even if one of them fails."""
     for name, storage in instances.storages.items():
         if not isinstance(storage, CredentialVendor) or not storage.vends(storage.prefix):
             continue

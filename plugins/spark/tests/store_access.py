@@ -14,14 +14,7 @@ def access_of(
     identity: Identity | None = None,
     endpoint: str | None = None,
 ) -> ObjectAccess:
-    """Return access to a store.
-
-    Args:
-        server: The store.
-        locations: Granted locations. Default: the bucket of the store.
-        identity: The identity of the credentials. Default: the administrator.
-        endpoint: The endpoint of a proxy for the store.
-    """
+    """Return access to a store."""
     who = identity or server.admin
     secret = {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
     connection = {

@@ -24,7 +24,6 @@ class Lookups:
     """Lookups of tables that wait until `opened`, and the queries that wait for them.
 
     Attributes:
-        count: The number of lookups, for each of which policies decide.
         error: The error with which they end, or `None`.
     """
 

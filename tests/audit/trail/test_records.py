@@ -21,13 +21,7 @@ _ORDERS = "sales.eu.Orders"
 
 @dataclass(frozen=True)
 class Case:
-    """A request of a recipient, and its record.
-
-    Attributes:
-        sends: Method, target and body.
-        expects: Action, resource, status, rule.
-        issued: Some of what the record says is issued.
-    """
+    """A request of a recipient, and its record."""
 
     sends: tuple[Any, ...]
     expects: tuple[str, str | None, int, str | None]

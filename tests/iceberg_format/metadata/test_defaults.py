@@ -18,14 +18,7 @@ COUNT = {"id": 3, "name": "count", "required": False, "type": "long", "initial-d
 
 
 def with_default(table: Table, *, known: bool, mapped: bool = False) -> None:
-    """Its column `count` has a default, in all of its schemas that the metadata still knows.
-
-    Args:
-        table: Its last change; PyIceberg writes no version 3.
-        known: The table always had the column; else the schemas without it are gone, as are the
-            manifests that were written with them (`rewrite_manifests`).
-        mapped: Files may lack field ids.
-    """
+    """Its column `count` has a default, in all of its schemas that the metadata still knows."""
 
     def change(metadata: dict[str, Any]) -> None:
         (schema,) = metadata["schemas"]

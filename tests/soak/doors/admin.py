@@ -59,13 +59,7 @@ async def audit(visitor: Visitor) -> None:
 
 
 class AuditedRequest:
-    """A request that was answered, and what its audit record must contain.
-
-    Args:
-        response: Its answer.
-        recipient: Who sent it.
-        resource: What it was about.
-    """
+    """A request that was answered, and what its audit record must contain."""
 
     def __init__(self, response: httpx.Response, recipient: str, resource: str) -> None:
         self.id = response.headers["x-request-id"]

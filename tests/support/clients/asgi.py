@@ -21,8 +21,6 @@ class Request:
 
     Attributes:
         target: Path and query string as on the wire: ASCII, percent-encoded or not.
-        client: IP address and port of the client.
-        leaves: The client goes away when it has sent the body, which it announced as a longer one.
     """
 
     method: str

@@ -21,8 +21,6 @@ class Watch:
     """What a bystander saw, and what the server's memory did.
 
     Attributes:
-        answered: Requests that were answered with 200.
-        failures: What became of the others.
         peak: Most resident memory of the server's process since the watch began, bytes.
         before: Its resident memory when the watch began, bytes.
     """
@@ -47,14 +45,7 @@ class Watch:
 
 @contextmanager
 def watched(pid: int, client: httpx.Client, requests: Sequence[httpx.Request]) -> Iterator[Watch]:
-    """Send requests in turn until the block ends, each at least a few times.
-
-    Args:
-        pid: The server's process.
-        client: Sends them, over connections of its own.
-        requests: Each of them is answered with 200 while nothing is wrong; without a body that can be
-            sent once only.
-    """
+    """Send requests in turn until the block ends, each at least a few times."""
     watch = Watch(before=memory(pid, "VmRSS"))
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak begins again (man 5 proc)
     ended = threading.Event()

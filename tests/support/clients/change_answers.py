@@ -22,13 +22,7 @@ Said = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ChangeAnswer:
-    """An answer, line by line.
-
-    Attributes:
-        lines: Parsed, without the one that ends the stream.
-        end: The value of `endStreamAction`, where there was one.
-        head: The first two lines as they came.
-    """
+    """An answer, line by line."""
 
     headers: Mapping[str, str]
     lines: list[dict[str, Any]]

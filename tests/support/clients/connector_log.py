@@ -21,12 +21,7 @@ _LISTS_READERS, _LISTS_WRITERS = 3, 7
 
 @dataclass
 class ConnectorLog:
-    """The log that the connector makes of an answer.
-
-    Attributes:
-        commits: By version: its actions, whose paths are ids of files.
-        urls: By id: the URL of a file or of a deletion vector.
-    """
+    """The log that the connector makes of an answer."""
 
     commits: dict[int, list[Line]] = field(default_factory=dict)
     urls: dict[str, str] = field(default_factory=dict)

@@ -49,14 +49,7 @@ def status(answer: bytes) -> int:
 
 @contextmanager
 def crowd(address: str, size: int, sends: bytes, sources: int = 1) -> Iterator[list[socket.socket]]:
-    """Open so many connections, send the same on each and nothing more, until the block ends.
-
-    Args:
-        address: The server's.
-        size: Connections.
-        sends: The beginning of a request.
-        sources: How many addresses they come from; 0 for this machine's own.
-    """
+    """Open so many connections, send the same on each and nothing more, until the block ends."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with ExitStack() as opened:

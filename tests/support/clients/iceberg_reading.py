@@ -21,9 +21,6 @@ class IcebergReading:
     """Reads a table that is shared with its history.
 
     Args:
-        profile: The recipient's profile.
-        share: The table's share.
-        table: Its schema and name.
         turn: Counts the tables, so that each way of planning has its turn.
     """
 
@@ -41,11 +38,7 @@ class IcebergReading:
         return None if found is None else version_of(found.snapshot_id)
 
     def rows(self, version: int) -> pa.Table:
-        """The rows of a version.
-
-        Raises:
-            FileNotFoundError: Its files no longer exist.
-        """
+        """The rows of a version."""
         scan = self._table.scan(snapshot_id=snapshot_id(version))
         # Unlike `to_arrow`, it can join texts of writers that use different Arrow types.
         return scan.to_arrow_batch_reader().read_all()

@@ -9,13 +9,7 @@ from sluicegate.audit.records import AuditLog, AuditRecord
 
 
 class MemoryLog(AuditLog):
-    """Stores records in a list.
-
-    Attributes:
-        records: The stored records.
-        fails: Whether records can't be stored.
-        waiting: Set while a record waits to be stored, if `hold` was called.
-    """
+    """Stores records in a list."""
 
     def __init__(self) -> None:
         self.records: list[AuditRecord] = []

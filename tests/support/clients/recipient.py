@@ -38,13 +38,7 @@ class Recipient:
         return f"{self.profile}#{self.share}.{self.schema}.{table}"
 
     def read(self, table: str, *, use_delta_format: bool | None = None, **options: Any) -> pd.DataFrame:
-        """What `delta_sharing.load_as_pandas` does, without its ten retries.
-
-        Args:
-            table: Name of the table.
-            use_delta_format: `None` negotiates the format, as the client does by default.
-            options: `version`, `timestamp`, `limit`, … of `DeltaSharingReader`.
-        """
+        """What `delta_sharing.load_as_pandas` does, without its ten retries."""
         with self.client() as client:
             reader = DeltaSharingReader(
                 self.named(table), client, use_delta_format=use_delta_format, **options
@@ -52,13 +46,7 @@ class Recipient:
             return reader.to_pandas()
 
     def changes(self, table: str, *, use_delta_format: bool, **bounds: Any) -> pd.DataFrame:
-        """What `delta_sharing.load_table_changes_as_pandas` does, without its ten retries.
-
-        Args:
-            table: Name of the table.
-            use_delta_format: Read by the client's Delta kernel.
-            bounds: `starting_version`, `ending_timestamp`, … of `CdfOptions`.
-        """
+        """What `delta_sharing.load_table_changes_as_pandas` does, without its ten retries."""
         options = CdfOptions(**bounds, include_historical_metadata=use_delta_format)
         with self.client() as client:
             reader = DeltaSharingReader(self.named(table), client, use_delta_format=use_delta_format)

@@ -25,13 +25,7 @@ _HEAD = 2  # lines: protocol and metadata
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer that the connector accepts.
-
-    Attributes:
-        lines: As they came, without the one that ends the stream.
-        end: The value of `endStreamAction`, where there was one.
-        pages: How many requests it took, polls of a pending query left out.
-    """
+    """An answer that the connector accepts."""
 
     version: int
     format: str
@@ -50,14 +44,7 @@ class Connector:
     """One client of the connector, which has a fixed format, as `DeltaSharingRestClient` does.
 
     Attributes:
-        client: Sends as a recipient, with addresses below the endpoint.
-        path: Of the table.
-        formats: The response formats that it asks for.
-        max_files: Of one page; without it there are no pages.
-        asynchronous: Wait for asynchronous queries.
-        ended: Ask for the last line.
         pause: Seconds between two polls.
-        polls: The states of a query that it saw: `True` for pending.
     """
 
     client: httpx.Client

@@ -24,14 +24,7 @@ def read_by_spark(
     reads: Mapping[str, tuple[str, str]],
     env: Mapping[str, str] | None = None,
 ) -> Mapping[str, dict[str, Any]]:
-    """What a job could read that finds no AWS keys around it: `ids` of rows, or Java's `error`.
-
-    Args:
-        folder: For Spark's own files.
-        conf: Its settings, beside those that all tests share.
-        reads: Formats and locations, by the names of the answers.
-        env: Variables of its environment.
-    """
+    """What a job could read that finds no AWS keys around it: `ids` of rows, or Java's `error`."""
     ambient = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     job = {"conf": conf, "folder": str(folder), "reads": list(reads.values())}
     done = subprocess.run(

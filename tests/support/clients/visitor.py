@@ -27,13 +27,7 @@ _OPEN_DETAILS = "document.querySelectorAll('details').forEach(each => { each.ope
 
 
 class Visitor:
-    """A window without cookies of other visitors.
-
-    Attributes:
-        page: The page that it shows.
-        problems: What the browser reported: errors, violations of the Content Security Policy, and
-            files that pages could not load.
-    """
+    """A window without cookies of other visitors."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.problems: list[str] = []
@@ -49,11 +43,7 @@ class Visitor:
         return str(self.page.get_by_role("heading", level=1).inner_text())
 
     def open(self, url: str, *, status: int = 200) -> None:
-        """Open an address.
-
-        Raises:
-            AssertionError: The status of the response is another one.
-        """
+        """Open an address."""
         response = self.page.goto(url)
         assert response is not None
         assert response.status == status, f"{self.page.url}: {response.status}"
@@ -63,11 +53,7 @@ class Visitor:
         self.page.get_by_role("heading", level=1, name=text, exact=True).wait_for()
 
     def focus_by_keyboard(self, target: Locator) -> None:
-        """Press Tab until an element has the focus.
-
-        Raises:
-            AssertionError: The keyboard does not reach it.
-        """
+        """Press Tab until an element has the focus."""
         for _ in range(_TAB_PRESSES):
             if target.evaluate("each => each === document.activeElement"):
                 return
@@ -152,11 +138,7 @@ class Visitor:
 
 @contextmanager
 def visitor(browser: Browser) -> Iterator[Visitor]:
-    """A visitor, until the block ends.
-
-    Raises:
-        AssertionError: The browser reported a problem of a page.
-    """
+    """A visitor, until the block ends."""
     context = browser.new_context(viewport={"width": WIDE, "height": _HEIGHT}, locale="en-US")
     try:
         visiting = Visitor(context)

@@ -21,12 +21,7 @@ _ORDERS = (Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.LESS_OR_EQUAL, Op.GREATER, Op.GRE
 
 @dataclass(frozen=True)
 class RandomTable:
-    """A table: its columns, and its rows by commit, each with a unique `id`.
-
-    Attributes:
-        seed: What it was made from.
-        mapped: Whether its columns have other names in the files.
-    """
+    """A table: its columns, and its rows by commit, each with a unique `id`."""
 
     seed: int
     columns: Sequence[Column]
@@ -59,12 +54,7 @@ class RandomTable:
 
 
 def random_table(seed: int, *, for_pyiceberg: bool = True) -> RandomTable:
-    """A table with up to two partition columns, and with some files that have only nulls.
-
-    Args:
-        seed: Repeats it.
-        for_pyiceberg: Whether PyIceberg 0.12 can read the values of its partitions.
-    """
+    """A table with up to two partition columns, and with some files that have only nulls."""
     rng = Random(seed)
     others = [name for name in KINDS if name not in _TRICKY]
     kinds = ["string", rng.choice(("float", "double")), *rng.sample(others, 2)]

@@ -22,14 +22,7 @@ _LONG = (*["x" * 32] * 3, "x" * 31, "y" * 40, "\U0001f600" * 16, "x" * 30 + "\U0
 
 @dataclass(frozen=True)
 class FilterKind:
-    """A column type.
-
-    Attributes:
-        delta: Its name in Delta's schema.
-        arrow: Its type in Arrow.
-        draw: A random value.
-        beside: A value that is a little smaller or larger than another one, or the same value.
-    """
+    """A column type."""
 
     delta: str
     arrow: pa.DataType

@@ -54,12 +54,7 @@ _SIGNATURE = re.compile(r"X-Amz-Signature=[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Fuzzer:
-    """Asks a gateway as a recipient.
-
-    Attributes:
-        token: The recipient's bearer token.
-        secrets: What no answer and no line of the log may hold.
-    """
+    """Asks a gateway as a recipient."""
 
     gateway: InProcessGateway
     token: str
@@ -69,11 +64,6 @@ class Fuzzer:
         """Act on the part's number of values: always the same ones, unless the environment has a seed.
 
         The environment can also say how many times as many.
-
-        Args:
-            part: Key of `REQUESTS`.
-            strategy: Makes the values.
-            act: Sends at least one request.
         """
         examples = int(REQUESTS[part] * float(os.environ.get(TIMES, EACH_CHANGE)))
 

@@ -18,16 +18,7 @@ _HIDDEN = {"part": "country=FR", "mine": "country=DE"}
 
 @dataclass(frozen=True)
 class IcebergPlace:
-    """A table.
-
-    Attributes:
-        path: The address of the table below the gateway.
-        headers: Those of a client that reads it file by file.
-        table: What plans can name; nothing if the table cannot be loaded.
-        endpoint: The address that the client takes for an object store, or none.
-        files: Paths of its files, generated ones included.
-        hidden: Part of the path of each file that is not shared.
-    """
+    """A table."""
 
     path: str
     headers: Sequence[HeaderPair]

@@ -54,24 +54,14 @@ MOST_PARTS = 3_000
 
 @dataclass(frozen=True)
 class PlannedTable:
-    """What a client knows of a table when it plans a scan.
-
-    Attributes:
-        columns: Full names and types of all fields; nested types have no name of their own.
-        snapshots: Ids, of which one is the current snapshot.
-    """
+    """What a client knows of a table when it plans a scan."""
 
     columns: Sequence[tuple[str, str]]
     snapshots: Sequence[int]
 
 
 class PlanBodies:
-    """Makes bodies for a table.
-
-    Args:
-        table: The table.
-        dice: Decides.
-    """
+    """Makes bodies for a table."""
 
     def __init__(self, table: PlannedTable, dice: random.Random) -> None:
         self._table = table

@@ -19,12 +19,7 @@ LOW_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Attacked:
-    """The attacker is the recipient `acme`, the bystander is `rival`.
-
-    Attributes:
-        lake: The gateway, and tables for the attacker.
-        quiet: The bystander's table.
-    """
+    """The attacker is the recipient `acme`, the bystander is `rival`."""
 
     lake: SharedLake
     quiet: LakeTable

@@ -57,13 +57,7 @@ _RECIPIENTS: Mapping[str, Mapping[str, Any]] = {
 
 
 class AuditedSite:
-    """The gateway.
-
-    Attributes:
-        log: What was recorded.
-        tokens: Bearer tokens by recipient.
-        credentials: The credentials of these tokens.
-    """
+    """The gateway."""
 
     def __init__(self, gateway: Gateway, log: MemoryLog, lake: str) -> None:
         self._lake = lake
@@ -139,12 +133,7 @@ def write_lake(folder: Path) -> str:
 
 @asynccontextmanager
 async def audited_site(folder: Path, settings: Mapping[str, Any]) -> AsyncIterator[AuditedSite]:
-    """Serve the lake until the block ends.
-
-    Args:
-        folder: An empty folder.
-        settings: Further sections of the configuration.
-    """
+    """Serve the lake until the block ends."""
     lake = write_lake(folder / "lake")
     site = folder / "site"
     site.mkdir()

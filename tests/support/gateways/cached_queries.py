@@ -31,10 +31,7 @@ class CachedQueries:
     """Sends queries for one table.
 
     Attributes:
-        gateway: What is served.
-        shared: The table.
         now: Epoch milliseconds, for the cache.
-        encoded: Keeps the parts of lines.
     """
 
     gateway: MemoryGateway

@@ -17,13 +17,7 @@ PERMIT_ALL = "permit (principal, action, resource);\n"
 
 
 def everything(policies: str, collector: str, metrics_port: int) -> dict[str, Any]:
-    """Sections of `gateway.yaml` that enable all features, with limits that nobody reaches.
-
-    Args:
-        policies: The path of a file with Cedar policies.
-        collector: The endpoint for traces and metrics.
-        metrics_port: Where Prometheus would read metrics.
-    """
+    """Sections of `gateway.yaml` that enable all features, with limits that nobody reaches."""
     unreached = {
         "requests_per_minute": 10_000_000,
         "files_per_day": 1_000_000_000,

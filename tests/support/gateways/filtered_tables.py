@@ -28,14 +28,7 @@ _CAPABILITIES = "responseformat=delta;readerfeatures=columnmapping,timestampntz,
 
 @dataclass
 class FilteredTables:
-    """A gateway that shares random tables, and a recipient that reads them.
-
-    Attributes:
-        profile: The recipient's profile, parsed.
-        tables: The tables by their names.
-        lake: The folder that has each table as a folder of that name.
-        client: Sends the recipient's token.
-    """
+    """A gateway that shares random tables, and a recipient that reads them."""
 
     running: RunningGateway
     profile: Mapping[str, Any]

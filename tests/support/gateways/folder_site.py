@@ -22,13 +22,7 @@ QUERY = "/shares/lake/schemas/sales/tables/orders/query"
 
 
 class Site:
-    """A folder with a configuration, and the recipient's token.
-
-    Args:
-        folder: The folder.
-        settings: Further settings of the gateway.
-        run: Runs commands, by default in this process.
-    """
+    """A folder with a configuration, and the recipient's token."""
 
     def __init__(
         self, folder: Path, settings: dict[str, Any], run: Callable[..., str] | None = None

@@ -56,12 +56,7 @@ class RunningGateway:
         return run_here(self.folder, *arguments)
 
     def profile(self, recipient: str, *options: str) -> Path:
-        """A fresh profile of a declared recipient, with its endpoint pointing at this process.
-
-        Args:
-            recipient: Its name.
-            options: Further ones of `recipient rotate`, such as `--oauth`.
-        """
+        """A fresh profile of a declared recipient, with its endpoint pointing at this process."""
         path = self.folder / f"{recipient}.share"
         self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
         content = json.loads(path.read_text())
@@ -74,17 +69,7 @@ class RunningGateway:
 
 
 def sluicegate(folder: Path, *arguments: str, seconds: float = 60, fresh: bool | None = None) -> str:
-    """Run a command in a folder that holds `gateway.yaml`; its output.
-
-    Args:
-        folder: The folder.
-        arguments: Of the command.
-        seconds: How long it may take.
-        fresh: Start a new interpreter, see `serving`.
-
-    Raises:
-        AssertionError: It failed; the message holds what it said.
-    """
+    """Run a command in a folder that holds `gateway.yaml`; its output."""
     if can_fork() and not fresh:
         done = completed(folder, *arguments, seconds=seconds)
     else:
@@ -101,11 +86,7 @@ def sluicegate(folder: Path, *arguments: str, seconds: float = 60, fresh: bool |
 
 
 def run_here(folder: Path, *arguments: str) -> str:
-    """Run a command like `sluicegate`, but in this process, which needs a second less.
-
-    Raises:
-        AssertionError: It failed; the message holds what it said.
-    """
+    """Run a command like `sluicegate`, but in this process, which needs a second less."""
     done = completed_here(folder, *arguments)
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     return done.stdout
@@ -129,15 +110,7 @@ def write_configuration(
     shares: Mapping[str, Any],
     run: Callable[..., str] | None = None,
 ) -> None:
-    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter.
-
-    Args:
-        folder: The folder.
-        settings: Of the gateway.
-        shares: What it shares.
-        run: Runs the command, by default in this process. It then finds the database of a new folder
-            with the current schema; another one creates it.
-    """
+    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter."""
     folder.mkdir(parents=True, exist_ok=True)
     scheme, _, database = settings.get("database", DEFAULT_DATABASE).partition(":///")
     if run is None and scheme == "sqlite" and not (folder / database).exists():
@@ -158,16 +131,7 @@ def running_gateway(
     env: Mapping[str, str] | None = None,
     fresh: bool | None = None,
 ) -> Iterator[RunningGateway]:
-    """Serve the configuration of a folder on a port, by default a free one, until the block ends.
-
-    Args:
-        folder: The folder.
-        port: 0 for a free one.
-        host: Where it listens.
-        processes: Their number.
-        env: Variables in addition to those of this process.
-        fresh: Start a new interpreter, see `serving`.
-    """
+    """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
     log_file = folder / "gateway.log"
     arguments = ["serve", "--port", str(port), *(("--host", host) if host else ())]
     if processes > 1:

@@ -76,13 +76,7 @@ def _keep_tokens(answer: httpx.Response) -> None:
 def hadoop_lake(
     folder: Path, storage: Sequence[Mapping[str, Any]], tables: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[HadoopLake]:
-    """Share tables of S3 storage by directory access, until the block ends.
-
-    Args:
-        folder: For the configuration and the database.
-        storage: The storage sections.
-        tables: By name, what their entries say beside catalog, history and access modes.
-    """
+    """Share tables of S3 storage by directory access, until the block ends."""
     entry = {"catalog": "raw", "history": True, "access_modes": ["url", "dir"]}
     entries = {name: {**entry, **options} for name, options in tables.items()}
     write_configuration(

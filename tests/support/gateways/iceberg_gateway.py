@@ -42,11 +42,7 @@ OFFERED = ["broken", "empty", "missing", "orders", "packed", "scattered", "unifo
 
 @dataclass(frozen=True)
 class IcebergGateway:
-    """A gateway, and a recipient that queries its Iceberg catalog.
-
-    Attributes:
-        listing: The file by which the catalog knows its tables.
-    """
+    """A gateway, and a recipient that queries its Iceberg catalog."""
 
     vending: VendingGateway
     listing: Path

@@ -44,12 +44,7 @@ def located(name: str, **options: Any) -> CatalogTable:
 
 
 class StandInFiles:
-    """Answers requests for tables that are read file by file, without reading them.
-
-    Attributes:
-        obstacles: Why tables can't be expressed, by their names.
-        asked: The method and the table of each request.
-    """
+    """Answers requests for tables that are read file by file, without reading them."""
 
     def __init__(self) -> None:
         self.obstacles: dict[str, str] = {}
@@ -124,10 +119,6 @@ class IcebergInMemory:
     """The share `sales` offers `orders` and `visits` with credentials, `by_url` and `plain` by file.
 
     `by_dir` and `gone` are not in the catalog.
-
-    Attributes:
-        schemas: The schemas of the share; `eu` has the tables.
-        policies: Restrict the recipient.
     """
 
     schemas: list[Schema] = field(default_factory=lambda: [SCHEMA])

@@ -48,11 +48,7 @@ def sluicegate_register_catalogs():
 
 @dataclass(frozen=True)
 class IcebergLake:
-    """The gateway, and who writes the tables behind it.
-
-    Attributes:
-        listing: The file that says where the tables are.
-    """
+    """The gateway, and who writes the tables behind it."""
 
     server: SeaweedFS
     gateway: RunningGateway
@@ -97,16 +93,7 @@ def iceberg_lake(
     partition_by: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Iterator[IcebergLake]:
-    """Share Iceberg tables of a bucket, until the block ends.
-
-    Args:
-        folder: For the configuration and the database.
-        server: The store.
-        tables: Their rows, by name.
-        options: How some of them are shared, instead of by directory access.
-        partition_by: A column of the tables: each of its values has a file of its own.
-        properties: Of the tables.
-    """
+    """Share Iceberg tables of a bucket, until the block ends."""
     folder.mkdir(exist_ok=True)
     writer = writing_catalog(folder, server)
     for name, rows in tables.items():

@@ -24,12 +24,7 @@ _PASSED = ("authorization", "content-type", "x-iceberg-access-delegation")
 
 @dataclass
 class CatalogInFront:
-    """SeaweedFS' catalog with the endpoint that it lacks, of Polaris' shape.
-
-    Attributes:
-        uri: Where it answers.
-        asked: Paths so far, with whether credentials were wanted with the table.
-    """
+    """SeaweedFS' catalog with the endpoint that it lacks, of Polaris' shape."""
 
     upstream: str
     uri: str = ""
@@ -96,12 +91,6 @@ def gateway_of(
     """Share the namespace `eu` whole, and `orders` of it once more with directory access.
 
     The storage can do nothing by itself.
-
-    Args:
-        folder: For the configuration and the database.
-        server: The store and its catalog.
-        uri: Where the gateway asks the catalog.
-        options: How the namespace is shared, such as its `access_modes`.
     """
     admin, nobody = server.admin, server.nobody
     oauth2 = {"client_id": admin.access_key_id, "client_secret": admin.secret_access_key}

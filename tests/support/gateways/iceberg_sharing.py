@@ -79,13 +79,7 @@ class IcebergSharing:
 def iceberg_sharing(
     folder: Path, patch: pytest.MonkeyPatch, settings: Mapping[str, Any] | None = None
 ) -> Iterator[IcebergSharing]:
-    """Serve a lake of tables that do not exist yet until the block ends.
-
-    Args:
-        folder: An empty one.
-        patch: Puts the stand-in of a catalog on the path of the gateway's process.
-        settings: Further ones of the gateway.
-    """
+    """Serve a lake of tables that do not exist yet until the block ends."""
     lake, site = folder / "lake", folder / "site"
     lake.mkdir()
     site.mkdir()

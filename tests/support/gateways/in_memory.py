@@ -29,14 +29,7 @@ from sluicegate_testing.fakes import MemoryCatalog, VendingStorage
 
 
 class ListedCatalog(MemoryCatalog):
-    """A catalog whose content a test changes, or that fails.
-
-    Attributes:
-        schemas: Its tables, by schema and name.
-        failure: Raised instead of each response, once it is set.
-        listings: How often it listed schemas or tables.
-        lookups: The identifiers of the tables that it looked up.
-    """
+    """A catalog whose content a test changes, or that fails."""
 
     def __init__(self, schemas: Mapping[str, Mapping[str, CatalogTable]] | None = None) -> None:
         self.schemas = dict(schemas or {})
@@ -97,17 +90,7 @@ def by_name() -> Authentication:
 
 @dataclass
 class InMemory:
-    """Storage for `memory://lake/`, with the form `mem://` of its locations, and a resolver over it.
-
-    Attributes:
-        catalogs: By name.
-        grants: Of `ACME`.
-        absolute_paths: Directories that logs of all tables can name.
-        formats: What reads tables, by name.
-        policies: Restrict the recipient.
-        storage: Serves the locations.
-        ledger: Records issued credentials.
-    """
+    """Storage for `memory://lake/`, with the form `mem://` of its locations, and a resolver over it."""
 
     catalogs: Mapping[str, Catalog] = field(default_factory=dict)
     grants: Grants = field(default_factory=MemoryGrants)

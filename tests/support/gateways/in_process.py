@@ -22,11 +22,7 @@ T = TypeVar("T")
 
 
 class InProcessGateway:
-    """Sends requests to an application that runs on another thread's event loop.
-
-    Attributes:
-        sent: How many requests were answered.
-    """
+    """Sends requests to an application that runs on another thread's event loop."""
 
     def __init__(self, gateway: Gateway, loop: asyncio.AbstractEventLoop) -> None:
         self.gateway = gateway

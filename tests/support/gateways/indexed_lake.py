@@ -82,12 +82,7 @@ def part_files(folder: Path) -> list[Path]:
 
 
 def damage_index(folder: Path, what: str) -> None:
-    """Damage an index.
-
-    Args:
-        folder: What `build_index` returned.
-        what: `parts` (all files but the manifest), `manifest`, or `foreign` for another manifest.
-    """
+    """Damage an index."""
     manifest = folder / "manifest.json"
     if what == "parts":
         for file in folder.glob("*.parquet"):

@@ -30,9 +30,6 @@ class LimitedLake:
     """A gateway.
 
     Attributes:
-        gateway: Its process.
-        clients: Clients of the recipients by their names. Addresses are below the gateway's.
-        tokens: Their bearer tokens.
         sizes: Bytes of the table's files.
     """
 
@@ -52,13 +49,7 @@ def write_lake(
     recipients: Mapping[str, Mapping[str, Any]],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """Write a table and the configuration, and return the sizes of the table's files.
-
-    Args:
-        folder: For all of it.
-        recipients: The limits of recipients by their names.
-        settings: Further sections of `gateway.yaml`.
-    """
+    """Write a table and the configuration, and return the sizes of the table's files."""
     root = folder / "lake" / TABLE
     for number in range(FILES):
         rows = pa.table({"id": list(range(number + 1))})

@@ -53,12 +53,7 @@ def versions() -> list[ModelVersion]:
 
 @dataclass
 class MemoryAssets:
-    """The parts.
-
-    Attributes:
-        catalog: What the catalog `main` has, which a test may change.
-        events: What plugins were told.
-    """
+    """The parts."""
 
     storage: SigningStorage
     catalog: dict[tuple[AssetKind, str], CatalogAsset]
@@ -96,15 +91,7 @@ def memory_assets(
     policy: Policy | None = None,
     source: SharedSchemaSource | None = None,
 ) -> MemoryAssets:
-    """Parts that serve some assets of the share `sales` and its schemas.
-
-    Args:
-        shared: What is shared; the default is one asset of each kind.
-        catalog: More entries of the catalog.
-        of_model: Versions of the model `eu.churn`.
-        policy: Narrows what is shared.
-        source: Shares an entire schema of the catalog as `eu`, instead of the default.
-    """
+    """Parts that serve some assets of the share `sales` and its schemas."""
     known: dict[tuple[AssetKind, str], CatalogAsset] = {
         ("volume", "eu.manuals"): CatalogAsset("c1", f"{LAKE}/manuals"),
         ("model", "eu.churn"): CatalogAsset("c2", f"{LAKE}/churn", comment="Who leaves"),

@@ -44,18 +44,7 @@ async def send(
     headers: dict[str, str] | None = None,
     limit: ConcurrencyLimit | None = None,
 ) -> httpx.Response:
-    """The response to one request.
-
-    Args:
-        routes: What is served.
-        method: Of HTTP.
-        path: With its query.
-        body: Bytes, or a value that is sent as JSON; `None` for no body.
-        recipient: Who sends it; `None` for nobody known.
-        properties: The recipient's.
-        headers: Further ones.
-        limit: Counts the request.
-    """
+    """The response to one request."""
     sent = {**(headers or {}), _PROPERTIES: json.dumps(dict(properties or {}))}
     if recipient is not None:
         sent["authorization"] = f"Bearer {recipient}"

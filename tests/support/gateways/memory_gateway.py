@@ -51,13 +51,7 @@ def catalog_table(name: str = "orders", **options: Any) -> CatalogTable:
 
 @dataclass
 class MemoryGateway:
-    """The parts that the protocols share.
-
-    Attributes:
-        format: Reads the tables.
-        catalog: The entries of the catalog's schema `eu`, which a test may change.
-        events: What plugins were told.
-    """
+    """The parts that the protocols share."""
 
     format: MemoryFormat
     storage: SigningStorage
@@ -90,17 +84,7 @@ def memory_gateway(
     storage: SigningStorage | None = None,
     more_storage: Sequence[Storage] = (),
 ) -> MemoryGateway:
-    """Parts that serve some tables.
-
-    Args:
-        tables: What is shared with `acme`; the default is one table, `orders`.
-        format: Reads the tables.
-        sources: The catalog's entries; the default has one for each table.
-        absolute_paths: Directories that logs may name.
-        policy: Narrows what is shared.
-        storage: Has the tables.
-        more_storage: Further storage.
-    """
+    """Parts that serve some tables."""
     shared = tables or (shared_table(),)
     read = format or MemoryFormat()
     entries = {each.location.rpartition("/")[2]: each for each in sources} or {

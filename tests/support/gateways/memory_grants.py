@@ -29,17 +29,7 @@ def record(principal: Principal, **values: Any) -> RecipientRecord:
 
 
 class MemoryGrants(Grants):
-    """The grants of `ACME`; all other recipients have none. Names are case-insensitive.
-
-    Args:
-        shares: The granted shares.
-        schemas: The declared schemas of all shares.
-        tables: The tables that these declare, by the schema's id.
-        assets: The assets that these declare, by the schema's id.
-
-    Attributes:
-        recipients: The known recipients, by name.
-    """
+    """The grants of `ACME`; all other recipients have none. Names are case-insensitive."""
 
     def __init__(
         self,

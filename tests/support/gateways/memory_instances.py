@@ -47,13 +47,9 @@ class SigningStorage(MemoryStorage, CredentialVendor):
     """Signs URLs that all expire at one time, and vends credentials for its directories.
 
     Attributes:
-        signed: The locations of each call, and the credentials that signed them.
         lifetimes: The requested lifetime of each call, seconds.
         labels: The label of each call, or `None`.
         expires_at: Expiry of all URLs, epoch milliseconds.
-        vendor: Vends the credentials.
-        sealed: Directories without credentials.
-        failure: Raised instead of signing, once it is set.
     """
 
     def __init__(self, prefix: str = f"{LAKE}/", expires_at: int = EXPIRES) -> None:
@@ -123,15 +119,7 @@ def memory_instances(
     policies: Mapping[str, Policy] | None = None,
     absolute_paths: tuple[str, ...] = (),
 ) -> Instances:
-    """Configured instances that are made already.
-
-    Args:
-        storages: The storage; the scheme `mem` is another form of `memory`.
-        catalogs: By name.
-        formats: By name.
-        policies: By name.
-        absolute_paths: Directories of the first storage that logs may name.
-    """
+    """Configured instances that are made already."""
     types = [
         StorageType("memory", ("memory", "mem"), StorageConfig, _always(each)) for each in storages
     ]

@@ -9,12 +9,7 @@ from sluicegate.vending.entries import LedgerEntry
 
 
 class MemoryLedger(Ledger):
-    """Keeps entries in memory.
-
-    Attributes:
-        written: Entries of credentials, in order.
-        noted: Entries of URLs and of repeated credentials, in order.
-    """
+    """Keeps entries in memory."""
 
     def __init__(self) -> None:
         self.written: list[LedgerEntry] = []

@@ -20,12 +20,7 @@ MAX_BODY = 1_000
 
 
 def sharing_parts(gateway: MemoryGateway, threshold: float = 5.0) -> dict[str, Any]:
-    """The arguments of `SharingEndpoints`.
-
-    Args:
-        gateway: What is served.
-        threshold: Seconds until a query is pending.
-    """
+    """The arguments of `SharingEndpoints`."""
     parts = gateway_parts(gateway)
     steps = lazy_pipeline(parts)
 

@@ -30,11 +30,7 @@ class InMemoryParts(Protocol):
 def gateway_parts(
     made: InMemoryParts, settings: Settings | None = None, **replaced: Any
 ) -> GatewayParts:
-    """The parts of a gateway in memory, which has no database.
-
-    Args:
-        replaced: Fields of `GatewayParts`.
-    """
+    """The parts of a gateway in memory, which has no database."""
     known = {
         "keys": KEYS,
         "store": cast("Any", None),

@@ -220,8 +220,6 @@ class RandomWorld:
 
     Attributes:
         tokens: By recipient; `None` for a recipient that never had one.
-        paths: Share, schema and table.
-        assets: Kind, share, schema and name.
     """
 
     served: InProcessGateway
@@ -312,13 +310,7 @@ class _Shares:
 
 @contextmanager
 def random_world(folder: Path, seed: int, recipients: int) -> Iterator[RandomWorld]:
-    """Serve a world.
-
-    Args:
-        folder: An empty folder.
-        seed: Determines the world.
-        recipients: How many recipients there are.
-    """
+    """Serve a world."""
     random = Random(seed)
     shares = _Shares(random)
     declared = shares.content(recipients)

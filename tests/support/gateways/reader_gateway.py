@@ -67,13 +67,7 @@ def reader_gateway(
     names: Iterable[str] | None = None,
     written: Callable[[Path], ReaderTables] = ReaderTables,
 ) -> Iterator[ReaderGateway]:
-    """Write reader tables into a folder and serve them, until the block ends.
-
-    Args:
-        folder: Holds configuration and tables.
-        names: The tables. By default, all of them, and the folders of tables.
-        written: Writes tables into a folder.
-    """
+    """Write reader tables into a folder and serve them, until the block ends."""
     lake = folder / "lake"
     tables = written(lake)
     folders = shared_folders(tables) if names is None else {}

@@ -80,18 +80,7 @@ def s3_lake(
     cache: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Iterator[S3Lake]:
-    """Share tables of a bucket, until the block ends.
-
-    Args:
-        folder: For the configuration and the database.
-        storage: The storage's section (see `storage_of`).
-        tables: Their names, which are also their directories in the bucket.
-        sharing: The section `sharing` of the configuration.
-        options: How every table is shared, beside its history.
-        telemetry: The section `telemetry` of the configuration.
-        cache: The section `cache` of the configuration.
-        limits: The section `limits` of the configuration.
-    """
+    """Share tables of a bucket, until the block ends."""
     entries = {
         name: {
             "catalog": "raw",

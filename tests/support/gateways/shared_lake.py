@@ -31,11 +31,7 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class LakeTable:
-    """One table: where it is written, and its recipients' addresses.
-
-    Attributes:
-        path: Below the Delta Sharing endpoint, shared in full.
-    """
+    """One table: where it is written, and its recipients' addresses."""
 
     name: str
     root: Path
@@ -78,13 +74,7 @@ class SharedLake:
 def shared_lake(
     folder: Path, *, tables: int = 240, settings: Mapping[str, Any] = MappingProxyType({})
 ) -> Iterator[SharedLake]:
-    """Serve a lake until the block ends.
-
-    Args:
-        folder: Holds configuration and tables.
-        tables: How many, none of them written yet.
-        settings: Further sections of `gateway.yaml`.
-    """
+    """Serve a lake until the block ends."""
     lake = folder / "lake"
     lake.mkdir()
     names = [f"t{number}" for number in range(tables)]

@@ -41,11 +41,7 @@ sys.meta_path.insert(0, Held())
 
 @dataclass(frozen=True)
 class StartingGateway:
-    """The process, and an HTTP client of its only recipient.
-
-    Attributes:
-        log: Standard error.
-    """
+    """The process, and an HTTP client of its only recipient."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -80,13 +76,7 @@ class StartingGateway:
 def starting_gateway(
     folder: Path, site: Mapping[str, str], **settings: Any
 ) -> Iterator[StartingGateway]:
-    """Start a gateway with one table, and don't wait until it is ready.
-
-    Args:
-        folder: An empty folder.
-        site: Modules of the process, by file name. `sitecustomize.py` runs first.
-        settings: Further sections of `gateway.yaml`.
-    """
+    """Start a gateway with one table, and don't wait until it is ready."""
     port = free_port()
     write_deltalake(folder / "lake" / "orders", pa.table({"id": [1]}))
     orders = {"catalog": "raw", "table": f"file://{folder}/lake/orders"}

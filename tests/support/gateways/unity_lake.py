@@ -55,16 +55,7 @@ def unity_lake(
     catalog: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Iterator[UnityLake]:
-    """Share tables of the catalog `main`, until the block ends.
-
-    Args:
-        folder: For the configuration and the database.
-        unity: The catalog; it asks for a token from now on.
-        storage: The storage's section.
-        tables: `schema.table`; the last word is also the shared name.
-        catalog: Further settings of the catalog, in the place of those that it has here.
-        options: How every table is shared, beside its history.
-    """
+    """Share tables of the catalog `main`, until the block ends."""
     keep_secret(TOKEN)
     unity.state.tokens = {TOKEN}
     remembers = {"max_age": 0, "stale_while_revalidate": 0}
@@ -94,13 +85,7 @@ def rows(*ids: int) -> pa.Table:
 
 
 class ManagedTable:
-    """A Delta table on disk whose later commits are staged until the catalog publishes them.
-
-    Args:
-        folder: Of the table.
-        commits: How many commits to write; each adds the row of its number.
-        published: How many of them are in the log; the rest is staged.
-    """
+    """A Delta table on disk whose later commits are staged until the catalog publishes them."""
 
     def __init__(self, folder: Path, commits: int, published: int) -> None:
         self._log = folder / "_delta_log"

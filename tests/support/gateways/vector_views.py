@@ -40,13 +40,7 @@ def all_files(view: IcebergView) -> pa.Table:
 
 
 async def put_vector(gateway: MemoryGateway, rows: Sequence[int], root: str = ROOT) -> dict[str, Any]:
-    """Store a vector in a file of its own; its descriptor.
-
-    Args:
-        gateway: Whose storage it is put in.
-        rows: The deleted rows.
-        root: The directory of the file.
-    """
+    """Store a vector in a file of its own; its descriptor."""
     name, content, descriptor = vector_file(rows)
     await gateway.storage.put(f"{root}/{name}", content)
     return descriptor

@@ -57,11 +57,7 @@ def sluicegate_register_storage():
 
 @dataclass(frozen=True)
 class VendingGateway:
-    """A gateway and a recipient's token.
-
-    Attributes:
-        lake: The storage's prefix, without a slash at its end.
-    """
+    """A gateway and a recipient's token."""
 
     served: InProcessGateway
     token: str
@@ -106,13 +102,7 @@ class VendingGateway:
 async def directory_access(
     site: Path, lake: str, *absolute_paths: str
 ) -> AsyncIterator[DirectoryAccess]:
-    """What decides about tables of a lake, without a gateway around it.
-
-    Args:
-        site: An empty folder.
-        lake: The storage's prefix, without a slash at its end.
-        absolute_paths: Folders in it that logs may name.
-    """
+    """What decides about tables of a lake, without a gateway around it."""
     storage = {
         "type": "vending",
         "prefix": lake,
@@ -138,17 +128,7 @@ def vending_gateway(
     sections: Mapping[str, Any] | None = None,
     share: Mapping[str, Any] | None = None,
 ) -> Iterator[VendingGateway]:
-    """Serve tables of `folder/lake` as the schema `eu`, to one recipient.
-
-    Args:
-        folder: Holds all that there is.
-        tables: By name; each says its options, and as `table` its folder in the lake.
-        catalogs: Further catalogs.
-        absolute_paths: Folders in the lake that logs may name.
-        plugins: Code of further plugins to install and enable, by name.
-        sections: More of the configuration.
-        share: More of the share.
-    """
+    """Serve tables of `folder/lake` as the schema `eu`, to one recipient."""
     lake = f"file://{folder}/lake"
     (folder / "lake").mkdir(exist_ok=True)
     declared = {

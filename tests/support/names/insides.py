@@ -15,14 +15,7 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class Inside:
-    """Names that a module uses.
-
-    Attributes:
-        distribution: The distribution that contains them.
-        used_by: The module, relative to the root of the repository.
-        owner: The module or class that has the names: `module` or `module:Class`.
-        names: The names, separated by spaces: of functions, classes, methods and attributes.
-    """
+    """Names that a module uses."""
 
     distribution: str
     used_by: str

@@ -33,21 +33,12 @@ _PACKAGE = re.compile(r"sluicegate\w*|support|releasing|mutants|soak|benchmarks"
 
 @dataclass(frozen=True)
 class Lookup:
-    """Looks names up.
-
-    Attributes:
-        tree: The repository.
-    """
+    """Looks names up."""
 
     tree: Tree
 
     def unknown(self, text: str, page: PurePosixPath) -> Iterator[str]:
-        """Names in a text that the repository doesn't contain.
-
-        Args:
-            text: Between backticks.
-            page: Where it is, relative to the root. Paths can be relative to its folder.
-        """
+        """Names in a text that the repository doesn't contain."""
         text = _ADDRESS.sub(" ", text)
         command = _COMMAND.match(text)
         if command and "|" not in text:

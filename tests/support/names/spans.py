@@ -17,12 +17,7 @@ _OPTIONS = re.compile(r"^\*\*Options\.\*\*.*?^(?=\*\*Decision)", re.MULTILINE | 
 
 @dataclass(frozen=True)
 class Span:
-    """A text between backticks.
-
-    Attributes:
-        text: On one line.
-        line: Where it begins.
-    """
+    """A text between backticks."""
 
     text: str
     line: int

@@ -53,17 +53,7 @@ _SOURCES = ("gateway", "plugins/*/src", "catalog_adapters/*/src", "tests", "benc
 
 @dataclass(frozen=True)
 class Tree:
-    """The names in a repository.
-
-    Attributes:
-        paths: Files and folders, relative to the root.
-        words: Identifiers outside of comments and docstrings.
-            options: Options of commands.
-        dotted: Texts that are names with dots.
-        modules: The names that each module defines or imports, by dotted name.
-        classes: Members of classes, also inherited ones.
-        bases: Classes that a class inherits.
-    """
+    """The names in a repository."""
 
     paths: frozenset[str]
     words: frozenset[str]

@@ -28,11 +28,7 @@ def chromium() -> str | None:
 
 
 def axe() -> str:
-    """The source of axe, which checks the accessibility of a page.
-
-    Raises:
-        NpmMissing: It is not installed, and npm cannot install it.
-    """
+    """The source of axe, which checks the accessibility of a page."""
     return (npm_package("axe-core", _AXE) / "axe.min.js").read_text(encoding="utf-8")
 
 

@@ -19,12 +19,7 @@ _UNEXPECTED = 3_000 * _MB  # bytes of address space, after which allocations fai
 
 
 class CostMeter:
-    """Fails tests that cost too much.
-
-    Args:
-        growth: Bytes by which the resident memory can rise above what it was at the beginning.
-        seconds: CPU time of each measurement.
-    """
+    """Fails tests that cost too much."""
 
     def __init__(self, growth: int, seconds: float) -> None:
         self._growth, self._seconds = growth, seconds
@@ -35,11 +30,7 @@ class CostMeter:
 
     @contextmanager
     def measured(self, what: str) -> Iterator[None]:
-        """Measure the block.
-
-        Args:
-            what: Names the case in the failure.
-        """
+        """Measure the block."""
         (self._process / "clear_refs").write_text("5")  # the peak begins again (man 5 proc)
         with self._limited_time(what):
             yield

@@ -15,12 +15,7 @@ _PAUSE = 0.02  # seconds; the shells between a worker and its JVM live for longe
 
 @dataclass
 class Shown:
-    """What was seen, each text once.
-
-    Attributes:
-        commands: Command lines of the process and of its descendants, with spaces between the words.
-        environments: Environments of its descendants, `NAME=value`, with spaces between them.
-    """
+    """What was seen, each text once."""
 
     commands: set[str] = field(default_factory=set)
     environments: set[str] = field(default_factory=set)
@@ -41,11 +36,7 @@ class Shown:
 
 @contextmanager
 def descendants_watched(pid: int) -> Iterator[Shown]:
-    """Look again and again until the block ends.
-
-    Args:
-        pid: The process; what it is started with is its environment's, and not looked at.
-    """
+    """Look again and again until the block ends."""
     shown, ended = Shown(), threading.Event()
 
     def watch() -> None:

@@ -142,11 +142,7 @@ class Reader:
         self._running.close()
 
     def follow(self, block: Block) -> None:
-        """Do what a block says.
-
-        Raises:
-            AssertionError: It does not work, or does not print what the page says.
-        """
+        """Do what a block says."""
         if block.is_excused:
             return
         run = self._runs.get(block.language)

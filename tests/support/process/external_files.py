@@ -16,24 +16,12 @@ _LEFT_OUT = "not available: "
 
 
 def require_external_files(found: bool, what: str, setting: str) -> None:
-    """Skip a test without its external files, or in CI fail it.
-
-    Args:
-        found: Whether the files exist.
-        what: Their name, in the plural.
-        setting: The environment variable with their folder.
-    """
+    """Skip a test without its external files, or in CI fail it."""
     require_available(found, what, f"set {setting}")
 
 
 def require_available(found: bool, what: str, remedy: str) -> None:
-    """Skip a test without something that it needs, or in CI fail it.
-
-    Args:
-        found: Whether it is available.
-        what: Its name.
-        remedy: How to get it, as an imperative.
-    """
+    """Skip a test without something that it needs, or in CI fail it."""
     if found:
         return
     message = f"{_LEFT_OUT}{what} ({remedy})"
@@ -43,12 +31,7 @@ def require_available(found: bool, what: str, remedy: str) -> None:
 
 
 def skip_without(program: str, *, also_in_ci: bool = False) -> pytest.MarkDecorator:
-    """A mark of tests that need a program.
-
-    Args:
-        program: Its name. Without it, the tests are skipped.
-        also_in_ci: Whether they are skipped in CI, too. Otherwise, they run there, and fail.
-    """
+    """A mark of tests that need a program."""
     is_skipped = shutil.which(program) is None and (also_in_ci or os.environ.get("CI") != "true")
     return pytest.mark.skipif(is_skipped, reason=f"{_LEFT_OUT}{program} (install it)")
 

@@ -42,11 +42,7 @@ class Command(Protocol):
         """The exit code, negative for a signal, or `None` while it runs."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end, and return the exit code.
-
-        Raises:
-            subprocess.TimeoutExpired: It still runs.
-        """
+        """Wait for the end, and return the exit code."""
 
     def send_signal(self, sig: int, /) -> None:
         """Send a signal, unless the end was noticed."""
@@ -132,16 +128,7 @@ def fork(
     env: Mapping[str, str] | None = None,
     start_new_session: bool = False,
 ) -> ForkedCommand:
-    """Start `sluicegate ARGUMENTS` in a folder, without standard input.
-
-    Args:
-        folder: The current folder of the process.
-        arguments: Of the command.
-        stdout: A file, a descriptor, or `subprocess.DEVNULL`.
-        stderr: As `stdout`.
-        env: Variables in addition to those of this process.
-        start_new_session: As of `subprocess.Popen`.
-    """
+    """Start `sluicegate ARGUMENTS` in a folder, without standard input."""
     request: Request = {
         "arguments": list(arguments),
         "folder": str(folder),
@@ -167,18 +154,7 @@ def completed(
     env: Mapping[str, str] | None = None,
     joined: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `sluicegate ARGUMENTS` in a folder to its end; its outcome.
-
-    Args:
-        folder: The current folder of the process.
-        arguments: Of the command.
-        seconds: How long it may take.
-        env: Variables in addition to those of this process.
-        joined: Return all that it prints as standard output.
-
-    Raises:
-        subprocess.TimeoutExpired: It took longer, and was killed.
-    """
+    """Run `sluicegate ARGUMENTS` in a folder to its end; its outcome."""
     with TemporaryFile() as output, TemporaryFile() as errors:
         said = output if joined else errors
         command = fork(folder, *arguments, stdout=output, stderr=said, env=env)

@@ -77,11 +77,7 @@ def sluicegate_register_authenticators():
 
 
 class Site:
-    """A folder of installed distributions.
-
-    Args:
-        folder: An empty folder that is on `sys.path`.
-    """
+    """A folder of installed distributions."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

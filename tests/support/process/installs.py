@@ -24,15 +24,8 @@ _ROOT = Path(__file__).resolve().parents[3]
 def install(arguments: Sequence[str], folder: Path) -> Iterator[Path]:
     """Install what a page says.
 
-    Args:
-        arguments: Options, requirements, and folders of projects.
-        folder: The reader's folder.
-
     Yields:
         What to put on Python's path.
-
-    Raises:
-        AssertionError: There is no such distribution, project or extra.
     """
     for argument in arguments:
         if argument.startswith("-") or argument in _OTHERS:

@@ -105,9 +105,6 @@ def jars(pom: Path = POM) -> list[Path]:
     """The jars of a project file, fetched through Maven where they are not there yet.
 
     They are kept in `.cache/spark-jars`, or where SLUICEGATE_SPARK_JARS says.
-
-    Raises:
-        RuntimeError: Maven cannot fetch them.
     """
     folder = _kept() / hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
     if not folder.exists():
@@ -119,13 +116,7 @@ def jars(pom: Path = POM) -> list[Path]:
 def spark_session(
     folder: Path, extra_conf: Mapping[str, str] | None = None, stop_seconds: float = 30
 ) -> Iterator[SparkSession]:
-    """A session that keeps its own files in a folder, until the block ends.
-
-    Args:
-        folder: Where it keeps them.
-        extra_conf: Settings beside those that all tests share, or in their place.
-        stop_seconds: How long its JVM may take to end.
-    """
+    """A session that keeps its own files in a folder, until the block ends."""
     from pyspark.sql import SparkSession
 
     places = {
@@ -149,9 +140,6 @@ def connected_session(remote: str) -> Iterator[SparkSession]:
     """A session of a Spark Connect server, until the block ends.
 
     From then on, PySpark's functions in this process are those of Spark Connect.
-
-    Args:
-        remote: The address of the server.
     """
     from pyspark.sql import SparkSession
 

@@ -29,12 +29,6 @@ def run_in_terminal(
 ) -> tuple[int, str]:
     """Run the command with a terminal as its standard input, output and error.
 
-    Args:
-        arguments: Those of the command.
-        folder: The current folder of the command.
-        typed: What the person types when the command asks a question.
-        environment: Added to that of this process.
-
     Returns:
         The exit code, and what the terminal shows, with escape sequences, and with what was typed.
     """

@@ -83,12 +83,7 @@ def payload(table: str = "T1", **parameters: Any) -> TaskPayload:
 
 
 class FolderPurge(TaskExecutor):
-    """Deletes a table that is a folder, file by file, and its `metadata.json` last.
-
-    Args:
-        lake: Tables are its folders, by name.
-        before_file: Called before each file is deleted; what it raises stops the attempt.
-    """
+    """Deletes a table that is a folder, file by file, and its `metadata.json` last."""
 
     def __init__(self, lake: Path, before_file: Callable[[], None] = lambda: None) -> None:
         self._lake = lake
@@ -257,17 +252,7 @@ def base_of(
     limits: Mapping[str, Any] = MappingProxyType({}),
     **changed: Any,
 ) -> Base:
-    """What a service and its workers share, with one executor that works on tables of its catalogs.
-
-    Args:
-        desk: The parts on one store.
-        executor: Runs the tasks.
-        operations: That it offers.
-        catalogs: That it knows.
-        server: The section `server`.
-        limits: The section `limits`.
-        **changed: Keys of the section `delegation`.
-    """
+    """What a service and its workers share, with one executor that works on tables of its catalogs."""
     delegation = {
         "clients": CLIENTS,
         "realms": REALMS,

@@ -84,19 +84,7 @@ Records = dict[str, dict[str, Any]]
 
 @dataclass
 class Outage:
-    """What was seen.
-
-    Attributes:
-        answers: Of callers who waited, by table.
-        before: Records of the running tasks, just before the database went.
-        refused: Answers to what was submitted meanwhile.
-        ready: Statuses of `/readyz`: before, during and after.
-        live: Statuses of `/livez` at the same times.
-        records: Of all tasks at the end, by table.
-        histories: The states of each task's versions, by table.
-        logs: What the processes said.
-        exit_codes: Of the processes, at SIGTERM.
-    """
+    """What was seen."""
 
     folder: Path
     answers: dict[str, httpx.Response] = field(default_factory=dict)
@@ -115,12 +103,7 @@ class Outage:
 
 
 async def watch_outage(folder: Path, postgres: PostgresServer) -> Outage:
-    """Stop the database for a while when everything is busy, and wait until all has ended.
-
-    Args:
-        folder: An empty one.
-        postgres: A server that nobody else uses.
-    """
+    """Stop the database for a while when everything is busy, and wait until all has ended."""
     keep_secret(SECRET, VENDED, SIGNING_KEY)
     outage = Outage(folder)
     (folder / "lake").mkdir()

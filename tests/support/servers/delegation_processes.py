@@ -46,13 +46,7 @@ class DelegationProcess:
 
 @contextmanager
 def delegation_process(folder: Path, site: Path, *arguments: str) -> Iterator[DelegationProcess]:
-    """`sluicegate delegation …` in a folder with a `gateway.yaml`, killed at the end of the block.
-
-    Args:
-        folder: Its working directory.
-        site: A folder with installed plugins.
-        arguments: Of the command.
-    """
+    """`sluicegate delegation …` in a folder with a `gateway.yaml`, killed at the end of the block."""
     log = folder / f"{arguments[0]}-{len(list(folder.glob('*.gateway.log')))}.gateway.log"
     with log.open("wb") as output:
         process = fork(

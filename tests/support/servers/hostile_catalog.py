@@ -21,7 +21,6 @@ class HostileCatalog:
     """The server: `mode` says what it answers to all but `/v1/config`.
 
     Attributes:
-        uri: Where it answers.
         mode: `endless`, `bomb`, `huge`, `slow`, `silent`, or bytes that it answers.
     """
 

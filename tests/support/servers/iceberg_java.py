@@ -86,12 +86,6 @@ def gateway_with_storage(
     """Share the namespace `eu` whole, with history and change feed, by what the storage vends.
 
     The schemas `audit` and `q3` have its table `branched` at the branch or tag of that name.
-
-    Args:
-        folder: For the configuration and the database.
-        server: The store.
-        uri: Of the catalog.
-        settings: More of the catalog's.
     """
     catalog = {"type": "iceberg", "uri": uri, "credentials": "storage", **settings}
     storage = {

@@ -35,13 +35,7 @@ _LIFETIME = 3600
 
 @dataclass
 class SigningServer:
-    """A server whose only table is at a location.
-
-    Attributes:
-        url: Its public URL.
-        table: The table, opened.
-        requests: The bodies of requests to sign, and the status of their responses.
-    """
+    """A server whose only table is at a location."""
 
     url: str
     table: OpenTable

@@ -47,14 +47,7 @@ def public_jwk(algorithm: str, key: AllowedPrivateKeys, **members: Any) -> dict[
 
 @dataclass
 class Issuer:
-    """What is published, what was asked, and a way to sign.
-
-    Attributes:
-        keys: By key id, with the algorithm that each signs by.
-        answers: Status, headers and body instead of the right answer, by path.
-        asked: How often each path was asked for.
-        posted: The header `Authorization` and the body of each POST.
-    """
+    """What is published, what was asked, and a way to sign."""
 
     address: str
     keys: dict[str, tuple[str, AllowedPrivateKeys]] = field(default_factory=dict)

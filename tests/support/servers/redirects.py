@@ -19,12 +19,7 @@ INTERNAL = b"only for hosts inside"
 
 @dataclass
 class Elsewhere:
-    """A server that nobody should be sent to.
-
-    Attributes:
-        uri: Where it answers.
-        asked: The headers of each request.
-    """
+    """A server that nobody should be sent to."""
 
     uri: str = ""
     asked: list[Message] = field(default_factory=list)
@@ -59,13 +54,7 @@ def elsewhere() -> Iterator[Elsewhere]:
 
 @contextmanager
 def redirecting(status: int, to: str, certificate: CertificateFiles | None = None) -> Iterator[str]:
-    """The URI of a server that redirects each request to the same path elsewhere.
-
-    Args:
-        status: Of its answers.
-        to: URI of the other server.
-        certificate: It serves HTTPS with this one; without, plain HTTP.
-    """
+    """The URI of a server that redirects each request to the same path elsewhere."""
 
     class Handler(_Handler):
         def do_GET(self) -> None:

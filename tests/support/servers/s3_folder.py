@@ -27,10 +27,7 @@ class S3Folder:
     """The folder's bucket.
 
     Attributes:
-        requests: `LIST prefix` and `GET key`, in order.
         page: Keys that a listing returns at most.
-        status: Answered to everything instead, if set.
-        hidden: Keys that are listed but cannot be read.
     """
 
     endpoint: str

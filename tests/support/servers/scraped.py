@@ -17,11 +17,7 @@ _ADDRESS = re.compile(r"Prometheus metrics: (http://\S+)")
 
 @dataclass(frozen=True)
 class Scraped:
-    """One response.
-
-    Attributes:
-        families: Metrics by their name without suffixes.
-    """
+    """One response."""
 
     families: Mapping[str, Metric]
 

@@ -31,17 +31,7 @@ def serving(
     fresh: bool | None = None,
     stop_seconds: float = 15,
 ) -> Iterator[tuple[Command, str]]:
-    """Run a command in a folder until the block ends; its process and its address.
-
-    Args:
-        folder: Holds its configuration.
-        arguments: Of `sluicegate`.
-        log_file: Where its log is copied to.
-        env: Variables beside those of this process.
-        fresh: Start a new interpreter, and don't fork one (see `support.process.forked`). Outside of
-            tests, this is the default.
-        stop_seconds: How long it may take to end by itself.
-    """
+    """Run a command in a folder until the block ends; its process and its address."""
     lines, written = os.pipe()
     run = fork if can_fork() and not fresh else _started
     try:
@@ -95,11 +85,7 @@ class _Ready:
         self._known.set()
 
     def wait(self) -> str:
-        """The address.
-
-        Raises:
-            RuntimeError: The process ended, or did not get ready in time.
-        """
+        """The address."""
         self._known.wait(START_SECONDS)
         if self._address is None:
             raise RuntimeError(f"the server did not start:\n{self._log_file.read_text()}")

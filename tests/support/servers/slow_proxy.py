@@ -12,7 +12,6 @@ class SlowProxy:
     """Forwards connections to another port of this machine.
 
     Attributes:
-        port: Where it listens.
         delay: Seconds that each part of a request waits; it can be changed at any time.
     """
 

@@ -48,9 +48,6 @@ OF_DRIVERS: Mapping[str, str] = {
 def standalone_cluster(folder: Path) -> Iterator[str]:
     """Run a cluster until the block ends.
 
-    Args:
-        folder: Where it keeps its own files, and its logs.
-
     Yields:
         What the executor's setting `master` wants.
     """
@@ -96,11 +93,7 @@ def _running(log: Path, name: str, *arguments: str) -> Iterator[None]:
 
 
 def _await_workers(log: Path) -> None:
-    """Wait until all workers have registered.
-
-    Raises:
-        RuntimeError: They have not.
-    """
+    """Wait until all workers have registered."""
     end = time.monotonic() + _START_SECONDS
     while log.read_text().count(_REGISTERED) < WORKERS:
         if time.monotonic() > end:

@@ -24,10 +24,6 @@ _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 def spark_connect(folder: Path, extra_conf: Mapping[str, str] | None = None) -> Iterator[str]:
     """Serve until the block ends.
 
-    Args:
-        folder: Where it keeps its own files, and its log.
-        extra_conf: Settings beside those that all tests share, or in their place.
-
     Yields:
         What the executor's setting `remote` wants.
     """
@@ -66,11 +62,7 @@ def spark_connect(folder: Path, extra_conf: Mapping[str, str] | None = None) -> 
 
 
 def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until it listens.
-
-    Raises:
-        RuntimeError: It does not.
-    """
+    """Wait until it listens."""
     end = time.monotonic() + _START_SECONDS
     while process.poll() is None and time.monotonic() < end:
         with closing(socket.socket()) as probe:

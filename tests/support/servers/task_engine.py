@@ -34,11 +34,7 @@ _ENGINES: Mapping[str, TaskEngine] = {
 
 
 def chosen_engine() -> TaskEngine:
-    """Return the engine that the environment variable names; tests use the fixture `tasks_on`.
-
-    Raises:
-        ValueError: There is no such engine.
-    """
+    """Return the engine that the environment variable names; tests use the fixture `tasks_on`."""
     name = os.environ.get("SLUICEGATE_TASKS_ON") or "local"
     if name not in _ENGINES:
         raise ValueError(f"SLUICEGATE_TASKS_ON is {name!r}: expected {', '.join(_ENGINES)}")
@@ -50,11 +46,6 @@ def running_engine(
     engine: TaskEngine, folder: Path, conf: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Run an engine until the block ends.
-
-    Args:
-        engine: The engine.
-        folder: For its files and logs.
-        conf: Settings with which Spark starts.
 
     Yields:
         The members of an executor's section that say where Spark runs, and with which settings.
@@ -84,12 +75,7 @@ def _of_server(conf: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SharedSpark:
-    """The Spark of this process, which tests use beside the tasks of executors in this process.
-
-    Attributes:
-        engine: Where it runs.
-        executor: Members of the section of an executor that uses it.
-    """
+    """The Spark of this process, which tests use beside the tasks of executors in this process."""
 
     engine: TaskEngine
     executor: Mapping[str, Any]
@@ -122,10 +108,6 @@ def shared_spark_on(engine: TaskEngine, folder: Path) -> Iterator[SharedSpark]:
     """Start the Spark of this process on an engine, until the block ends.
 
     A process can have only one: one cluster, or Spark Connect.
-
-    Args:
-        engine: The engine.
-        folder: For its files and logs.
     """
     with running_engine(engine, folder, SMALL_TABLES) as executor, ExitStack() as opened:
         if engine == "connect":

@@ -21,17 +21,7 @@ def logged(
     status: int = 200,
     size: int = 0,
 ) -> str:
-    """Return the line of a request.
-
-    Args:
-        target: Path and query of its URL, path style.
-        at: When the store received it; now by default.
-        requester: Who signed it.
-        address: Where it came from.
-        operation: S3's name of the operation.
-        status: The status of the response.
-        size: Bytes of the response.
-    """
+    """Return the line of a request."""
     bucket, _, key = target.partition("?")[0].removeprefix("/").partition("/")
     time = at or datetime.now(UTC)
     return (

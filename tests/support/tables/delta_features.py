@@ -14,16 +14,7 @@ PLAIN = json.loads(SCHEMA)["fields"][0]
 
 @dataclass(frozen=True)
 class Feature:
-    """One table feature.
-
-    Attributes:
-        reader: Readers have to understand it, not only writers.
-        legacy: The writer version that stands for it in protocols that list no features.
-        properties: Table properties that enable it.
-        columns: Fields of a schema that enable it.
-        instead_of: Its preview, with which it needs not be named itself.
-        requires: Features that a protocol which names it has to name.
-    """
+    """One table feature."""
 
     name: str
     reader: bool = False

@@ -25,13 +25,7 @@ _STRAY = ("data/of-nobody.parquet", "metadata/of-nobody.avro")
 
 @dataclass(frozen=True)
 class DoomedTables:
-    """Tables that tasks are to purge.
-
-    Attributes:
-        payloads: A task for each, by the table's name.
-        files: How many files each has.
-        beside: All else in the store, with its content: other tables, and files of nobody.
-    """
+    """Tables that tasks are to purge."""
 
     payloads: Mapping[str, Mapping[str, Any]]
     files: Mapping[str, int]
@@ -42,11 +36,6 @@ def doomed_tables(server: SeaweedFS, folder: Path, tables: int) -> DoomedTables:
     """Write tables, half of them in a catalog that the executor knows.
 
     The credentials of the others come with their tasks.
-
-    Args:
-        server: With a catalog.
-        folder: For the other catalog.
-        tables: How many, an even number.
     """
     known, own = written_by(server), own_catalog(server, folder)
     known.create_namespace_if_not_exists("eu")

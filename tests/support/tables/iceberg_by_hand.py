@@ -89,14 +89,7 @@ class HandWritten:
         entries: bytes | Sequence[Mapping[str, Any]] | None = None,
         name: str = "1.metadata.json",
     ) -> None:
-        """Write the table; what is not given is as it should be.
-
-        Args:
-            metadata: The file, or members that are other than they should be.
-            manifests: The manifest list, or its rows.
-            entries: The manifest, or its rows.
-            name: Of the metadata file.
-        """
+        """Write the table; what is not given is as it should be."""
         folder = self.root / "metadata"
         folder.mkdir(parents=True, exist_ok=True)
         if not isinstance(metadata, bytes):
@@ -200,15 +193,7 @@ def avro_row(schema: Mapping[str, Any], row: Mapping[str, Any]) -> bytes:
 def avro_file(
     schema: Any, count: int, block: bytes, *, codec: str = "deflate", columns: str = json.dumps(COLUMNS)
 ) -> bytes:
-    """An Avro file of one block, whatever is in it.
-
-    Args:
-        schema: Of the rows.
-        count: How many rows the block says that it has.
-        block: The block, compressed already.
-        codec: How.
-        columns: The JSON of the table's schema.
-    """
+    """An Avro file of one block, whatever is in it."""
     headers = {"avro.schema": json.dumps(schema), "avro.codec": codec, "schema": columns}
     pairs = b"".join(_text(key) + _text(value) for key, value in headers.items())
     head = b"Obj\1" + _long(len(headers)) + pairs + _long(0) + _SYNC
@@ -216,14 +201,7 @@ def avro_file(
 
 
 def deflated(repeated: bytes, size: int, *, before: bytes = b"", gzip: bool = False) -> bytes:
-    """Compress very many bytes quickly: a piece once, and what came out of it again and again.
-
-    Args:
-        repeated: What the bytes consist of.
-        size: How many they are, about.
-        before: What comes before them.
-        gzip: As a gzip file, without the right checksum at its end; else as raw deflate.
-    """
+    """Compress very many bytes quickly: a piece once, and what came out of it again and again."""
     piece = repeated * (_PIECE // len(repeated))
     deflate = zlib.compressobj(9, zlib.DEFLATED, 31 if gzip else -15)
     head = deflate.compress(before) + deflate.flush(zlib.Z_FULL_FLUSH)

@@ -57,13 +57,7 @@ def delete_positions(table: Table, rows: Mapping[str, Sequence[int]]) -> None:
 def delete_by_vectors(
     table: Table, rows: Mapping[str, Sequence[int]], *, name: str = "deletes.puffin"
 ) -> None:
-    """Delete rows of data files by the vectors of one Puffin file, replacing all deletes.
-
-    Args:
-        table: The table.
-        rows: Positions, by the location of the data file.
-        name: How the Puffin file's name ends; SeaweedFS takes no `.puffin`.
-    """
+    """Delete rows of data files by the vectors of one Puffin file, replacing all deletes."""
     location = _new_file(table, name)
     data, files = b"PFA1", []
     for path, deleted in rows.items():

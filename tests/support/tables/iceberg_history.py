@@ -26,12 +26,7 @@ class IcebergHistory:
     """Changes a table at random; `id` stays, and is unique.
 
     Args:
-        table: An empty one of `SCHEMA`.
-        seed: The same seed makes the same history.
         stable: Columns are only added, and never called as a reader of change feeds cannot know them.
-
-    Attributes:
-        done: The names of the changes so far.
     """
 
     def __init__(self, table: Table, seed: int, *, stable: bool = False) -> None:

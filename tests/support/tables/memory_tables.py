@@ -112,12 +112,7 @@ class MemoryFormat(TableFormat):
     """Serves one table, at every location.
 
     Attributes:
-        versions: The snapshots, ascending.
-        history: Makes the changes, one for each version.
-        generated: Derived files, by recipe.
-        read: What was read, in order.
         closed: Nothing is read until it is set; `None` for no wait.
-        failure: Raised instead of reading, once it is set.
     """
 
     versions: Sequence[Snapshot] = ()

@@ -24,14 +24,7 @@ class Kind:
     """A column type.
 
     Attributes:
-        delta: Its name in the schema.
-        hint: Its name in JSON predicates.
         values: What rows and literals have; sorted as Spark sorts them.
-        literal: A value as the text of a JSON literal.
-        sql: A value as SQL.
-        partition: A value as the log's partition values have it; given the writer's zone.
-        least: A minimum as JSON text, written by one of several writers.
-        most: A maximum likewise.
     """
 
     delta: str

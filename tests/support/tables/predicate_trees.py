@@ -28,12 +28,7 @@ _FLIPPED |= {new: old for old, new in _FLIPPED.items()}
 
 @dataclass(frozen=True)
 class Semantics:
-    """Where clients differ.
-
-    Attributes:
-        nan_is_largest: As in Spark; otherwise NaN compares with nothing.
-        zone: Of the client's session.
-    """
+    """Where clients differ."""
 
     nan_is_largest: bool
     zone: timezone

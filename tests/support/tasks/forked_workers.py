@@ -26,11 +26,7 @@ _IMPORTED = [
 
 
 class Nursery:
-    """Starts workers in a folder that holds a configuration.
-
-    Args:
-        folder: Their working directory; what they say is in `LOG` in it.
-    """
+    """Starts workers in a folder that holds a configuration."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

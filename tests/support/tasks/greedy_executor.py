@@ -26,14 +26,7 @@ _CHECKED_BY_SERVICE = re.compile(
 
 @dataclass
 class GreedyExecutor(TaskExecutor):
-    """Deletes or overwrites every object at and below every location that a task names or learns.
-
-    Attributes:
-        server: Opened with the administrator's key, which may do everything.
-        catalogs: Where its catalogs say that their tables are.
-        named: Locations that the files of the table name.
-        touched: Keys of the objects that the task has deleted or written.
-    """
+    """Deletes or overwrites every object at and below every location that a task names or learns."""
 
     server: SeaweedFS
     catalogs: Mapping[str, str]

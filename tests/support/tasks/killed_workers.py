@@ -36,14 +36,7 @@ class Fate:
 
 
 def fates(dice: random.Random, *, at_records: int, after_records: int, anywhere: int) -> list[Fate]:
-    """Fates in a random order.
-
-    Args:
-        dice: Chance.
-        at_records: How many workers die before they record a part, for each part.
-        after_records: How many die in the midst of the next part, for each but the last.
-        anywhere: How many die at any time.
-    """
+    """Fates in a random order."""
     chosen = [Fate(part, None) for part in PARTS for _ in range(at_records)]
     for part in PARTS[:-1]:
         longest = _LONG if part in PARTS[:2] else _SHORT
@@ -55,13 +48,7 @@ def fates(dice: random.Random, *, at_records: int, after_records: int, anywhere:
 
 @dataclass
 class Tally:
-    """Where kills fell.
-
-    Attributes:
-        kills: Workers that were killed while they had leases.
-        at_records: Of them, those that had done a part and not yet recorded it, by part.
-        parts: Leases that were lost with workers, by what these were at.
-    """
+    """Where kills fell."""
 
     kills: int = 0
     at_records: Counter[str] = field(default_factory=Counter)
@@ -77,13 +64,7 @@ class Tally:
 
 
 class Killings:
-    """Starts workers and kills them.
-
-    Args:
-        nursery: Starts them.
-        url: The database's, whose gates are built.
-        doomed: Their fates.
-    """
+    """Starts workers and kills them."""
 
     def __init__(self, nursery: Nursery, url: str, doomed: list[Fate]) -> None:
         self.tally = Tally()
@@ -92,11 +73,7 @@ class Killings:
         self._doomed = doomed
 
     async def carry_out(self, at_once: int) -> None:
-        """Kill until every fate is fulfilled, or no task is left.
-
-        Args:
-            at_once: Workers that are alive at the same time.
-        """
+        """Kill until every fate is fulfilled, or no task is left."""
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once):
                 group.create_task(self._one_after_the_other())
@@ -131,11 +108,7 @@ class Killings:
         return True
 
     def _fate_from(self, finished: int) -> Fate | None:
-        """The nearest fate that a task comes to; `None` where another worker took the last.
-
-        Args:
-            finished: Stages of the task that are finished; those it does not come to any more.
-        """
+        """The nearest fate that a task comes to; `None` where another worker took the last."""
         ahead = [each for each in self._doomed if _place(each) not in range(1, finished + 1)]
         fate = min(ahead or self._doomed, key=_place, default=None)
         if fate is not None:

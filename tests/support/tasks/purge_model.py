@@ -18,13 +18,7 @@ def ideal_seconds(files: int, cores: int, rate: float) -> float:
 
 
 def seconds_by_rule(files: int, cluster: Cluster, rate: float) -> float:
-    """Return the time that the waves of a purge need.
-
-    Args:
-        files: Number of files.
-        cluster: The cluster; each of its cores runs the next Spark task of the wave.
-        rate: Deletions per second of a Spark task.
-    """
+    """Return the time that the waves of a purge need."""
     parts = cluster.parts(files)
     queue, left, seconds = PartQueue(parts), _sizes(files, parts), 0.0
     while queue:

@@ -57,12 +57,7 @@ class SetClock:
 
 @dataclass
 class Listing(Catalog):
-    """A catalog that lists tables, or fails.
-
-    Attributes:
-        schemas: Names of tables by schema.
-        failures: Raised by the next listings of tables of these schemas.
-    """
+    """A catalog that lists tables, or fails."""
 
     schemas: Mapping[str, list[str]]
     failures: dict[str, BaseException] = field(default_factory=dict)
@@ -99,14 +94,7 @@ def compaction(**changed: Any) -> dict[str, Any]:
 
 
 class ScheduledService:
-    """One service: its own connections, and everything that uses them.
-
-    Args:
-        store: Its connections.
-        clock: The clock of all services.
-        catalog: Lists tables.
-        settings: The section `delegation`.
-    """
+    """One service: its own connections, and everything that uses them."""
 
     def __init__(
         self, store: Store, clock: SetClock, catalog: Catalog, settings: DelegationSettings

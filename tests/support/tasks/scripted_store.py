@@ -34,14 +34,7 @@ class Executed:
 
 @dataclass
 class ScriptedStore:
-    """Each statement returns the next of the results: rows, or an exception to raise.
-
-    Attributes:
-        results: What statements return, first to last. When none are left, no rows.
-        dialect_name: `sqlite` or `postgresql`.
-        executed: The statements so far.
-        commits: Writing transactions that ended without an exception.
-    """
+    """Each statement returns the next of the results: rows, or an exception to raise."""
 
     results: list[Rows | Exception] = field(default_factory=list)
     dialect_name: str = "sqlite"

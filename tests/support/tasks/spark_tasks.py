@@ -29,13 +29,7 @@ _PLACE = ("master", "jars", "conf")
 
 @dataclass
 class SparkTasks:
-    """The service with a worker in its process, and a catalog that hands tasks over.
-
-    Attributes:
-        server: The store, and the Iceberg catalog `lake` whose tables are in its warehouse.
-        folder: Holds the configuration, the database and the log.
-        http: Shows an access token with each request.
-    """
+    """The service with a worker in its process, and a catalog that hands tasks over."""
 
     server: SeaweedFS
     folder: Path
@@ -100,12 +94,6 @@ def executor_section(
     """The section of the executor, with the tests' jars and the catalog.
 
     Spark writes its event log into `events` of the folder, which the search for leaked secrets reads.
-
-    Args:
-        server: The store.
-        folder: For everything.
-        conf: Settings of Spark beside those of all tests.
-        changed: Other members of the section.
     """
     events = folder / "events"
     events.mkdir(parents=True, exist_ok=True)
@@ -135,14 +123,7 @@ def executor_section(
 def executor_on_engine(
     engine: TaskEngine, server: SeaweedFS, folder: Path, **changed: Any
 ) -> Iterator[dict[str, Any]]:
-    """The section of an executor whose Spark runs until the block ends.
-
-    Args:
-        engine: Where it runs; tests have it from the fixture `tasks_on`.
-        server: The store.
-        folder: For everything.
-        changed: See `executor_section`.
-    """
+    """The section of an executor whose Spark runs until the block ends."""
     section = executor_section(server, folder, **changed)
     with running_engine(engine, folder, section["conf"]) as place:
         kept = {name: value for name, value in section.items() if name not in _PLACE}
@@ -203,14 +184,7 @@ def logged_in(address: str) -> Iterator[httpx.Client]:
 def spark_tasks(
     engine: TaskEngine, folder: Path, *, session_seconds: int | None = None, **delegation: Any
 ) -> Iterator[SparkTasks]:
-    """Serve tasks on Spark until the block ends; in the worker, it starts with the first of them.
-
-    Args:
-        engine: Where Spark runs; tests have it from the fixture `tasks_on`.
-        folder: For everything.
-        session_seconds: Longest life of the credentials that the catalog vends.
-        delegation: Further settings of the service.
-    """
+    """Serve tasks on Spark until the block ends; in the worker, it starts with the first of them."""
     with (
         SeaweedFS.start(
             folder / "store", session_seconds=session_seconds, warehouse=WAREHOUSE

@@ -43,21 +43,12 @@ _UNFINISHED = "SELECT count(*) FROM tasks WHERE status NOT IN ('SUCCESS', 'FAILU
 
 
 async def build_gates(connection: Any) -> None:
-    """Let the tasks of a database pass gates, and keep a list of leases that were taken over.
-
-    Args:
-        connection: An asyncpg connection; the service's tables exist.
-    """
+    """Let the tasks of a database pass gates, and keep a list of leases that were taken over."""
     await connection.execute(_TRIGGER)
 
 
 class Gate:
-    """A gate of one worker, open at first.
-
-    Args:
-        connection: An asyncpg connection that nobody else uses meanwhile.
-        pid: The worker's process.
-    """
+    """A gate of one worker, open at first."""
 
     def __init__(self, connection: Any, pid: int) -> None:
         self._connection = connection

@@ -90,12 +90,7 @@ class Client:
         self._http = HttpClient(timeout=10, connections=8, longest=1 << 20, pauses=())
 
     async def get(self, path: str, query: str = "") -> dict[str, Any]:
-        """The JSON object of an answer.
-
-        Raises:
-            NotFound: The server has no such thing.
-            Unavailable: The server fails, or is none of this kind.
-        """
+        """The JSON object of an answer."""
         try:
             answer = await self.send(path, query)
         except NoResponse as error:
@@ -112,11 +107,7 @@ class Client:
         return await self._http.send(HttpRequest("GET", f"{self.url}{path}?{query}", headers))
 
     def parsed(self, answer: HttpResponse) -> dict[str, Any]:
-        """The object in an answer.
-
-        Raises:
-            Unavailable: There is none that an inventory answers.
-        """
+        """The object in an answer."""
         try:
             document = json.loads(answer.content)
         except ValueError:

@@ -32,14 +32,7 @@ _IS_VIEW = (
 
 
 class IcebergCatalog(Catalog):
-    """Shows namespaces as schemas, and Iceberg tables and Polaris' generic Delta tables as tables.
-
-    Args:
-        name: The catalog's name in the configuration.
-        client: Sends requests to the catalog.
-        generic: The catalog's generic tables.
-        vends: Whether tables are read with credentials that the catalog vends.
-    """
+    """Shows namespaces as schemas, and Iceberg tables and Polaris' generic Delta tables as tables."""
 
     def __init__(
         self, name: str, client: IcebergClient, generic: GenericTables, *, vends: bool
@@ -57,11 +50,7 @@ class IcebergCatalog(Catalog):
         return cls(context.name, client, generic, vends=config.credentials == "catalog")
 
     async def list_schemas(self) -> list[str]:
-        """Return names of all namespaces, sorted; levels are separated by dots.
-
-        Raises:
-            Unavailable: The catalog doesn't respond, or denies listing to the gateway.
-        """
+        """Return names of all namespaces, sorted; levels are separated by dots."""
         found = set(await self._client.namespaces())
         unseen = found
         while unseen:
@@ -81,12 +70,7 @@ class IcebergCatalog(Catalog):
         return decoded(schema)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Return names of the tables in a namespace, sorted.
-
-        Raises:
-            NotFound: The namespace doesn't exist, or the gateway can't list it.
-            Unavailable: The catalog doesn't respond.
-        """
+        """Return names of the tables in a namespace, sorted."""
         try:
             namespace = parse_levels(schema)
         except ValueError as error:
@@ -107,12 +91,7 @@ class IcebergCatalog(Catalog):
         return f"{schema}.{joined((table,))}"
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """Look up a table; see `Catalog.load_table`.
-
-        Raises:
-            TableUnreadable: The catalog doesn't provide the location of the metadata.
-            UnsupportedOperation: The table's format is not supported, or it is a view.
-        """
+        """Look up a table; see `Catalog.load_table`."""
         try:
             name = TableName.parse(identifier)
         except ValueError as error:

@@ -14,11 +14,7 @@ _URL = re.compile(r"https?://[^/?#@\s][^?#@\s]*")
 
 
 def _plain_url(text: str) -> str:
-    """Return a URL without its trailing slash.
-
-    Raises:
-        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
-    """
+    """Return a URL without its trailing slash."""
     if not _URL.fullmatch(text):
         raise ValueError(
             "must be a URL such as https://polaris.example/api/catalog, "

@@ -47,11 +47,6 @@ def chosen(
     """Return credentials of the longest prefix that contains some directories, or `None`.
 
     Their `location` is what they cover: the first directory, or the prefix if that is wider.
-
-    Args:
-        offered: The catalog's response. Entries without a complete secret are ignored.
-        locations: Directories, without trailing slashes.
-        properties: Storage properties, used if a credential's own properties lack them.
     """
     for credential in sorted(offered, key=lambda each: len(each.prefix), reverse=True):
         if all(_holds(credential.prefix, location) for location in locations):

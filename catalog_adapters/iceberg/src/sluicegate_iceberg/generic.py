@@ -39,13 +39,7 @@ class _Known:
 
 
 class GenericTables:
-    """The generic tables of one catalog.
-
-    Args:
-        client: Sends requests to the catalog.
-        patience: Seconds that a listing waits for formats of its tables.
-        clock: Returns seconds, monotonic.
-    """
+    """The generic tables of one catalog."""
 
     def __init__(
         self,
@@ -59,11 +53,7 @@ class GenericTables:
         self._known: LRUCache[TableName, _Known] = LRUCache(_REMEMBERED_TABLES)
 
     async def find(self, name: TableName) -> GenericTable | None:
-        """Return a generic table; `None` if it doesn't exist, or the catalog has no generic tables.
-
-        Raises:
-            Unavailable: The catalog doesn't respond.
-        """
+        """Return a generic table; `None` if it doesn't exist, or the catalog has no generic tables."""
         try:
             return await self._client.load_generic(name)
         except Refused as refused:
@@ -72,11 +62,7 @@ class GenericTables:
             raise
 
     async def delta_tables(self, namespace: Levels) -> list[str]:
-        """Return names of the Delta tables in a namespace, as far as they are known.
-
-        Raises:
-            Unavailable: The catalog doesn't list its generic tables.
-        """
+        """Return names of the Delta tables in a namespace, as far as they are known."""
         try:
             names = await self._client.generic_tables(namespace)
         except Refused as refused:

@@ -25,11 +25,7 @@ class TableName:
 
     @classmethod
     def parse(cls, identifier: str) -> TableName:
-        """Parse an identifier in the form that `joined` returns.
-
-        Raises:
-            ValueError: The namespace is missing, or a level is empty or impossible.
-        """
+        """Parse an identifier in the form that `joined` returns."""
         *namespace, name = parse_levels(identifier)
         if not namespace:
             raise ValueError("the table's identifier must contain a namespace: namespace.table")
@@ -46,11 +42,7 @@ def joined(levels: Sequence[str]) -> str:
 
 
 def parse_levels(text: str) -> Levels:
-    """Return the levels that were passed to `joined`.
-
-    Raises:
-        ValueError: A level is empty, or impossible in a catalog.
-    """
+    """Return the levels that were passed to `joined`."""
     levels = tuple(map(decoded, text.split(".")))
     if not all(map(servable, levels)):
         raise ValueError("a name is empty, is '.' or '..', or contains control characters")
@@ -68,10 +60,5 @@ def servable(level: str) -> bool:
 
 
 def segment(levels: Sequence[str], separator: str) -> str:
-    """Return levels as one segment of a path, or as the value of a parameter.
-
-    Args:
-        levels: Levels of a namespace; a table's name is one level.
-        separator: The catalog's separator of levels, percent-encoded.
-    """
+    """Return levels as one segment of a path, or as the value of a parameter."""
     return separator.join(quote(level, safe="") for level in levels)

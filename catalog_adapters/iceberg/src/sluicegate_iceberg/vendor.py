@@ -39,12 +39,7 @@ _REMEMBERED_TABLES = 10_000
 
 
 class Delegation:
-    """Requests credentials from a catalog: at the credentials endpoint, or by loading the table.
-
-    Args:
-        client: Sends requests to the catalog.
-        clock: Returns seconds, monotonic.
-    """
+    """Requests credentials from a catalog: at the credentials endpoint, or by loading the table."""
 
     def __init__(self, client: IcebergClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -64,20 +59,7 @@ class Delegation:
     async def credentials(
         self, table: TableName, table_id: str, locations: tuple[str, ...], properties: Mapping[str, str]
     ) -> TemporaryCredentials | None:
-        """Return credentials for directories of a table; `None` if the catalog vends none.
-
-        Args:
-            table: The table.
-            table_id: Distinguishes it from others with the same name, which get no credentials for
-                it.
-            locations: Directories, without trailing slashes.
-            properties: Storage properties from the catalog's last response about the table.
-
-        Raises:
-            StorageError: Another table has taken the name since this one was looked up.
-            Refused: The table doesn't exist, or the gateway can't get credentials.
-            Unavailable: The catalog doesn't respond.
-        """
+        """Return credentials for directories of a table; `None` if the catalog vends none."""
         settings = await self._client.settings()
         known = {**settings.properties, **properties}
         url = self._endpoint(settings, table, table_id, properties)
@@ -139,15 +121,7 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class TableVendor(CredentialVendor):
-    """Vends a catalog's credentials. Vendors for the same table are equal.
-
-    Attributes:
-        catalog: The catalog's name in the configuration, for messages.
-        delegation: Requests credentials from the catalog.
-        table: The table.
-        table_id: Distinguishes it from earlier or later tables with the same name.
-        properties: Connection settings of its storage; no secrets.
-    """
+    """Vends a catalog's credentials. Vendors for the same table are equal."""
 
     catalog: str
     delegation: Delegation
@@ -163,12 +137,7 @@ class TableVendor(CredentialVendor):
         return not self.delegation.keeps(self.table_id)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Return credentials as vended by the catalog; see `CredentialVendor.vend`.
-
-        Raises:
-            NotFound: The table no longer exists.
-            Unavailable: The catalog doesn't respond.
-        """
+        """Return credentials as vended by the catalog; see `CredentialVendor.vend`."""
         if scope.binding is not None:
             raise UnsupportedOperation(
                 f"the table's catalog has no credential binding '{scope.binding}'; request "

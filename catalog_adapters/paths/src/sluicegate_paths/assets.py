@@ -17,12 +17,7 @@ def asset_at(location: str) -> CatalogAsset:
 
 
 def versions_at(location: str, folders: Iterable[str]) -> list[ModelVersion]:
-    """Return the versions of the model at a location, ascending.
-
-    Args:
-        location: The model's location.
-        folders: Names of its folders. Those that are a number without leading zeros are versions.
-    """
+    """Return the versions of the model at a location, ascending."""
     numbers = sorted(int(name) for name in folders if _is_number(name))
     return [ModelVersion(number, "READY", f"{location}/{number}") for number in numbers]
 

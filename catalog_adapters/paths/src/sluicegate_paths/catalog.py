@@ -51,11 +51,7 @@ class PathsCatalog(Catalog):
         self._delta = KnownDelta()
 
     async def list_schemas(self) -> list[str]:
-        """Return names of the configured folders, and of those that currently match a `*`, sorted.
-
-        Raises:
-            Unavailable: The store doesn't respond, or no configured storage covers the folder.
-        """
+        """Return names of the configured folders, and of those that currently match a `*`, sorted."""
         found: set[str] = set()
         for entry in self._entries:
             folders = entry.schemas
@@ -68,12 +64,7 @@ class PathsCatalog(Catalog):
         return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Return names of the folder's subfolders that contain a table, sorted.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-            Unavailable: The store doesn't respond, or no configured storage covers the folder.
-        """
+        """Return names of the folder's subfolders that contain a table, sorted."""
         folders = self._tables(schema)
         with self._listing(f"schema '{schema}'"):
             names = await _subfolders(await self._context.open(folders.around))
@@ -84,11 +75,7 @@ class PathsCatalog(Catalog):
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def identifier(self, schema: str, table: str) -> str:
-        """Return the location of a listed table.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-        """
+        """Return the location of a listed table."""
         return self._tables(schema).location(table)
 
     async def load_table(self, identifier: str) -> CatalogTable:
@@ -96,12 +83,6 @@ class PathsCatalog(Catalog):
 
         After a Delta log was seen at a location, the check is skipped for some minutes. If no table
         is found, the error is raised when the log is read.
-
-        Raises:
-            NotFound: The identifier is not a location.
-            ConfigurationError: No configured storage covers it.
-            TableUnreadable: It is an Iceberg table whose current metadata file is ambiguous.
-            Unavailable: The store doesn't respond.
         """
         try:
             location = normalised(identifier)
@@ -118,21 +99,11 @@ class PathsCatalog(Catalog):
             return await self._found(location)
 
     async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
-        """Return the asset at a location. The store isn't queried.
-
-        Raises:
-            NotFound: The identifier is not a location.
-        """
+        """Return the asset at a location. The store isn't queried."""
         return asset_at(_location_of(kind, identifier))
 
     async def model_versions(self, identifier: str) -> list[ModelVersion]:
-        """Return the versions of the model at a location: its folders that are named by a number.
-
-        Raises:
-            NotFound: The identifier is not a location.
-            ConfigurationError: No configured storage covers it.
-            Unavailable: The store doesn't respond.
-        """
+        """Return the versions of the model at a location: its folders that are named by a number."""
         location = _location_of("model", identifier)
         with _store_errors("the model's storage does not respond; try again later"):
             return versions_at(location, await _subfolders(await self._context.open(location)))

@@ -17,7 +17,6 @@ class NamedFolders:
     """The folders that a `*` in a location matches.
 
     Attributes:
-        around: The directory that contains them.
         within: The rest of the path in each folder, with a leading slash; empty for the folder
             itself.
     """
@@ -32,23 +31,14 @@ class NamedFolders:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFolders:
-    """One entry of `schemas:`, such as `eu: s3://lake/eu/` or `"*": s3://lake/*/`.
-
-    Attributes:
-        name: A schema's name, or a pattern with `*` for several.
-        location: Contains a `*` for the schema if the name does, and another one for the table.
-    """
+    """One entry of `schemas:`, such as `eu: s3://lake/eu/` or `"*": s3://lake/*/`."""
 
     name: str
     location: str
 
     @classmethod
     def parse(cls, name: str, location: str) -> Self:
-        """Parse an entry of the configuration.
-
-        Raises:
-            ValueError: The location is invalid, or contains a wrong number of `*`.
-        """
+        """Parse an entry of the configuration."""
         checked = normalised(location)
         _, _, bucket, *folders = checked.split("/")
         if "*" in bucket or any("*" in folder and folder != "*" for folder in folders):

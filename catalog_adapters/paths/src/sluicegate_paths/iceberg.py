@@ -28,7 +28,6 @@ class MetadataFile:
     """A metadata file.
 
     Attributes:
-        name: Name relative to the table's directory.
         tag: Changes if the table is dropped and created again, when numbering of its files restarts.
     """
 
@@ -37,11 +36,7 @@ class MetadataFile:
 
 
 def root_of(location: str) -> str | None:
-    """Return the table's directory if a location is that of a metadata file.
-
-    Raises:
-        ValueError: The file is not in a `metadata` folder, so its table is unknown.
-    """
+    """Return the table's directory if a location is that of a metadata file."""
     around, _, name = location.rpartition("/")
     if _FILE.fullmatch(name) is None and not name.endswith(".metadata.json"):
         return None
@@ -52,11 +47,7 @@ def root_of(location: str) -> str | None:
 
 
 async def newest_metadata(directory: ObjectDirectory) -> MetadataFile | None:
-    """Return the newest metadata file in a table's directory; `None` if there is none.
-
-    Raises:
-        TableUnreadable: Several files have the highest version.
-    """
+    """Return the newest metadata file in a table's directory; `None` if there is none."""
     # Start of the listing in a file system table: manifests and statistics sort before "v".
     tags = await _listed(directory, offset="v")
     name = _newest(tags, "version")

@@ -11,9 +11,6 @@ def normalised(text: str) -> str:
     """Return a location without a trailing slash: `file:///srv/t` for `/srv//t/`.
 
     Locations are literal: nothing is percent-decoded, and `?` and `#` are part of the name.
-
-    Raises:
-        ValueError: The text is neither a location nor an absolute path.
     """
     match = _URL.fullmatch(f"file://{text}" if text.startswith("/") else text)
     if match is None:

@@ -48,11 +48,7 @@ async def is_table(directory: ObjectDirectory) -> bool:
 
 
 class KnownDelta:
-    """Locations with a known Delta log, which are not checked again for a while.
-
-    Args:
-        clock: Returns seconds, monotonic.
-    """
+    """Locations with a known Delta log, which are not checked again for a while."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -75,11 +75,7 @@ def listed_asset(kind: AssetKind, entry: Mapping[str, Any]) -> ListedAsset | Non
 
 
 def volume_of(name: UnityAssetName, answer: Mapping[str, Any]) -> UnityDirectory:
-    """Return the volume that a response describes.
-
-    Raises:
-        ValueError: The response doesn't describe this volume.
-    """
+    """Return the volume that a response describes."""
     _check_name(answer.get("name"), name, "volume")
     identity = _identity(answer.get("volume_id"), "volume")
     wanted = {"volume_id": identity, "operation": "READ_VOLUME"}
@@ -89,11 +85,7 @@ def volume_of(name: UnityAssetName, answer: Mapping[str, Any]) -> UnityDirectory
 
 
 def model_of(name: UnityAssetName, answer: Mapping[str, Any]) -> CatalogAsset:
-    """Return the registered model that a response describes.
-
-    Raises:
-        ValueError: The response doesn't describe this model.
-    """
+    """Return the registered model that a response describes."""
     _check_name(answer.get("name"), name, "model")
     location = answer.get("storage_location")
     return CatalogAsset(
@@ -105,11 +97,7 @@ def model_of(name: UnityAssetName, answer: Mapping[str, Any]) -> CatalogAsset:
 
 
 def version_of(name: UnityAssetName, entry: Mapping[str, Any]) -> UnityDirectory | None:
-    """Return the directory of the version that an entry of a listing describes; `None` without any.
-
-    Raises:
-        ValueError: The entry isn't a version of this model.
-    """
+    """Return the directory of the version that an entry of a listing describes; `None` without any."""
     _check_name(entry.get("model_name"), name, "model")
     location = entry.get("storage_location")
     if not location or _status(entry) is None:
@@ -131,16 +119,7 @@ def version_of(name: UnityAssetName, entry: Mapping[str, Any]) -> UnityDirectory
 def model_version(
     entry: Mapping[str, Any], directory: UnityDirectory, vendor: CredentialVendor | None
 ) -> ModelVersion:
-    """Return the version that an entry of a listing describes.
-
-    Args:
-        entry: The entry.
-        directory: Its directory, as `version_of` returns it.
-        vendor: Vends credentials for the directory.
-
-    Raises:
-        ValueError: The entry is not valid.
-    """
+    """Return the version that an entry of a listing describes."""
     status = _status(entry)
     if status is None:
         raise ValueError("the version has no status")

@@ -41,14 +41,7 @@ from sluicegate_unity.vending import CredentialDesk
 
 
 class UnityCatalog(Catalog):
-    """Schemas and Delta tables of one catalog, or of all catalogs of a server.
-
-    Args:
-        client: Sends requests to the server.
-        catalog: The only catalog; `None` for all.
-        desk: Requests credentials; `None` if the configured storage has credentials for all tables.
-        tags: Names of the properties that are tags.
-    """
+    """Schemas and Delta tables of one catalog, or of all catalogs of a server."""
 
     finds_by_name = True
     # Without grants, the catalog returns an empty list instead of an error.
@@ -76,12 +69,7 @@ class UnityCatalog(Catalog):
         return cls(client, config.catalog, desk, config.tag_properties)
 
     async def list_schemas(self) -> list[str]:
-        """Return names of the schemas, sorted: `schema`, or `catalog.schema` for all catalogs.
-
-        Raises:
-            NotFound: The configured catalog doesn't exist, or is hidden from the gateway.
-            Unavailable: The server doesn't respond.
-        """
+        """Return names of the schemas, sorted: `schema`, or `catalog.schema` for all catalogs."""
         if self._catalog is not None:
             return sorted(await self._schemas(self._catalog))
         with self._told("catalogs"):
@@ -97,33 +85,18 @@ class UnityCatalog(Catalog):
         return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Return names of the readable Delta tables in a schema, sorted; see `listed_tables`.
-
-        Raises:
-            NotFound: The schema doesn't exist, or is hidden from the gateway.
-            Unavailable: The server doesn't respond.
-        """
+        """Return names of the readable Delta tables in a schema, sorted; see `listed_tables`."""
         return [table.name for table in await self.listed_tables(schema)]
 
     async def listed_tables(self, schema: str) -> list[ListedTable]:
-        """Return the readable Delta tables in a schema, sorted by name; see `table_page`.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-            Unavailable: The server doesn't respond.
-        """
+        """Return the readable Delta tables in a schema, sorted by name; see `table_page`."""
         with self._told(f"schema '{schema}'"):
             entries = listed(self._client, "/tables", "tables", self._tables_of(schema))
             found = [listed_table(entry, self._tags) async for entry in entries if readable(entry)]
         return sorted(found, key=lambda table: table.name)
 
     async def table_page(self, schema: str, token: str | None) -> TablePage:
-        """Return a page of the readable Delta tables in a schema.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-            Unavailable: The server doesn't respond.
-        """
+        """Return a page of the readable Delta tables in a schema."""
         query = self._tables_of(schema)
         with self._told(f"schema '{schema}'"):
             entries, following = await page_of(self._client, "/tables", "tables", query, token)
@@ -144,11 +117,7 @@ class UnityCatalog(Catalog):
         return {"catalog_name": name.catalog, "schema_name": name.schema}
 
     def identifier(self, schema: str, table: str) -> str:
-        """Return `schema.table`, with the catalog in front if the schema's name contains it.
-
-        Raises:
-            NotFound: The schema's name is invalid.
-        """
+        """Return `schema.table`, with the catalog in front if the schema's name contains it."""
         self._names.schema(schema)
         return f"{schema}.{table}"
 
@@ -168,13 +137,7 @@ class UnityCatalog(Catalog):
             return identifier
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """Look up a table, including commits ratified by the catalog, and UniForm's metadata.
-
-        Raises:
-            NotFound: The table doesn't exist, or is hidden from the gateway.
-            Unavailable: The server doesn't respond.
-            UnsupportedOperation: It is a view, or of another format than Delta.
-        """
+        """Look up a table, including commits ratified by the catalog, and UniForm's metadata."""
         name = self._names.table(identifier)
         with self._told(f"table '{name}'"):
             table = table_of(name, await self._client.get(name.path))
@@ -183,12 +146,7 @@ class UnityCatalog(Catalog):
         return await self._answer(table, state)
 
     async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
-        """Look up a volume or registered model. The catalog has no skills.
-
-        Raises:
-            NotFound: It doesn't exist, or is hidden from the gateway.
-            Unavailable: The server doesn't respond.
-        """
+        """Look up a volume or registered model. The catalog has no skills."""
         name = self._names.asset(identifier, kind)
         with self._told(f"{kind} '{name}'"):
             if kind == "model":
@@ -207,13 +165,7 @@ class UnityCatalog(Catalog):
         )
 
     async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
-        """Return the volumes or registered models in a schema, sorted by name; see `asset_page`.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-            Unavailable: The server doesn't respond.
-            UnsupportedOperation: The catalog has no assets of this kind.
-        """
+        """Return the volumes or registered models in a schema, sorted by name; see `asset_page`."""
         if kind not in LISTINGS:
             return await super().listed_assets(kind, schema)
         path, key, _ = LISTINGS[kind]
@@ -223,13 +175,7 @@ class UnityCatalog(Catalog):
         return sorted(filter(None, found), key=lambda asset: asset.name)
 
     async def asset_page(self, kind: AssetKind, schema: str, token: str | None) -> AssetPage:
-        """Return a page of the volumes or registered models in a schema.
-
-        Raises:
-            NotFound: The schema doesn't exist.
-            Unavailable: The server doesn't respond.
-            UnsupportedOperation: The catalog has no assets of this kind.
-        """
+        """Return a page of the volumes or registered models in a schema."""
         if kind not in LISTINGS:
             return await super().asset_page(kind, schema, token)
         path, key, _ = LISTINGS[kind]
@@ -243,10 +189,6 @@ class UnityCatalog(Catalog):
         """Return the versions of a registered model. The server has no aliases.
 
         Versions without a location or a known status are left out.
-
-        Raises:
-            NotFound: The model doesn't exist, or is hidden from the gateway.
-            Unavailable: The server doesn't respond.
         """
         name = self._names.asset(identifier, "model")
         versions: list[ModelVersion] = []

@@ -29,8 +29,6 @@ class Question:
 
     Attributes:
         path: Path below the API's base URL, percent-encoded.
-        query: Parameters.
-        body: Body, sent as JSON.
     """
 
     method: str
@@ -50,13 +48,7 @@ class Question:
 
 
 class UnityClient:
-    """A client of one Unity Catalog.
-
-    Args:
-        name: The catalog's name in the configuration, for messages.
-        api: Base URL of the API.
-        http: Sends authenticated requests.
-    """
+    """A client of one Unity Catalog."""
 
     def __init__(self, name: str, api: str, http: AuthorizedClient) -> None:
         self.name = name
@@ -65,12 +57,7 @@ class UnityClient:
 
     @classmethod
     def configured(cls, name: str, config: UnityConfig) -> Self:
-        """Return the client for a section of the configuration, without connecting to the catalog.
-
-        Args:
-            name: The catalog's name in the configuration.
-            config: Its section.
-        """
+        """Return the client for a section of the configuration, without connecting to the catalog."""
         http = HttpClient(
             timeout=config.timeout,
             connections=config.max_concurrency,
@@ -85,13 +72,7 @@ class UnityClient:
         return await self.ask(Question("GET", path, query))
 
     async def ask(self, question: Question) -> dict[str, Any]:
-        """Return the JSON object in the catalog's response.
-
-        Raises:
-            Refused: The catalog returns a 4xx error that concerns the requested object.
-            Unavailable: The catalog does not respond, its response is invalid, or it rejects the
-                gateway's identity.
-        """
+        """Return the JSON object in the catalog's response."""
         request = HttpRequest(
             question.method, f"{self._api}{question.target}", json=question.body, idempotent=True
         )
@@ -105,11 +86,7 @@ class UnityClient:
         raise self._error(answer, refusal(question.route, answer, document))
 
     def unavailable(self, detail: str) -> Unavailable:
-        """Return the error for an unusable response.
-
-        Args:
-            detail: The reason, only for the log.
-        """
+        """Return the error for an unusable response."""
         return Unavailable(
             f"the catalog '{self.name}' does not respond as expected; try again later",
             detail=detail,

@@ -27,13 +27,7 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Ratified:
-    """The catalog's state of a table's log; empty if only the log itself is relevant.
-
-    Attributes:
-        commits: All unpublished commits, and possibly some published ones; ascending.
-        latest_version: The latest valid version.
-        iceberg_metadata: The current Iceberg metadata file of a UniForm table, as a literal location.
-    """
+    """The catalog's state of a table's log; empty if only the log itself is relevant."""
 
     commits: tuple[CatalogCommit, ...] = ()
     latest_version: int | None = None
@@ -41,13 +35,7 @@ class Ratified:
 
 
 async def ratified(client: UnityClient, table: UnityTable) -> Ratified:
-    """Request the commits of a managed table, and the Iceberg metadata of a UniForm table.
-
-    Raises:
-        Refused: The catalog responds with an error.
-        Unavailable: It doesn't respond.
-        ValueError: Its response is invalid.
-    """
+    """Request the commits of a managed table, and the Iceberg metadata of a UniForm table."""
     try:
         answer = await client.get(table.name.delta_path)
     except Refused as refused:

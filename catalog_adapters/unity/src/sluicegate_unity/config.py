@@ -16,11 +16,7 @@ _EXCHANGE = "/api/1.0/unity-control/auth/tokens"
 
 
 def _plain_url(text: str) -> str:
-    """Return a URL without its trailing slash.
-
-    Raises:
-        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
-    """
+    """Return a URL without its trailing slash."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must be a URL such as https://unity.example.com")

@@ -34,7 +34,6 @@ class Granted:
 
     Attributes:
         kind: Kind of credentials; `None` if the catalog has none for this storage.
-        secret: Secrets, by their names in `TemporaryCredentials`.
         expires_at: Epoch milliseconds; `None` for fixed keys, which cover the entire bucket and never
             expire.
     """
@@ -45,11 +44,7 @@ class Granted:
 
 
 def table_credentials(answer: Mapping[str, Any], location: str) -> Granted:
-    """Parse the response of `temporary-table-credentials`.
-
-    Raises:
-        ValueError: The response is invalid, or is for another directory.
-    """
+    """Parse the response of `temporary-table-credentials`."""
     url = answer.get("url")
     if url is not None and not _is(url, location):
         raise ValueError("the credentials are for another directory")
@@ -62,11 +57,7 @@ def table_credentials(answer: Mapping[str, Any], location: str) -> Granted:
 
 
 def delta_credentials(answer: Mapping[str, Any], location: str) -> Granted:
-    """Parse the response of the Delta API's `credentials` for the table's own directory.
-
-    Raises:
-        ValueError: The response is invalid, or contains none for this directory.
-    """
+    """Parse the response of the Delta API's `credentials` for the table's own directory."""
     entries = answer.get("storage-credentials")
     if not isinstance(entries, list):
         raise ValueError("the response contains no list of credentials")

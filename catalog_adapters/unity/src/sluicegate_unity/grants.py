@@ -20,13 +20,7 @@ _MARGIN_SECONDS: Final = 300
 
 
 def authorized(config: UnityConfig, http: HttpClient, catalog: str) -> AuthorizedClient:
-    """Return a client that authenticates as configured.
-
-    Args:
-        config: The catalog's section of the configuration.
-        http: Sends requests to the catalog and the token endpoint.
-        catalog: The catalog's name, for messages.
-    """
+    """Return a client that authenticates as configured."""
     grant = _grant(config)
     if grant is None:
         return AuthorizedClient(http, config.token, is_refusal=refuses_identity)

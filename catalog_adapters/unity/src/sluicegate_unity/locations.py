@@ -17,9 +17,6 @@ def location_of(uri: str) -> str:
     """Return the literal location of a URI, without a trailing slash.
 
     `file:/srv/a%20b/` is `file:///srv/a b`.
-
-    Raises:
-        ValueError: It is not the URI of a directory.
     """
     match = _URI.fullmatch(f"file://{uri}" if uri.startswith("/") else uri)
     if match is None:

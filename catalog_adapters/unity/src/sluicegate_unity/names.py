@@ -68,41 +68,21 @@ class UnityAssetName:
 
 
 class Names:
-    """Parses names that users of the gateway write.
-
-    Args:
-        catalog: The configured catalog, which can then be left out of names; `None` for all.
-    """
+    """Parses names that users of the gateway write."""
 
     def __init__(self, catalog: str | None) -> None:
         self._catalog = catalog
 
     def schema(self, text: str) -> SchemaName:
-        """Parse `schema` or `catalog.schema`.
-
-        Raises:
-            NotFound: The text names no schema of the configured catalog.
-        """
+        """Parse `schema` or `catalog.schema`."""
         return SchemaName(*self._parts(text, 2, "schema"))
 
     def table(self, text: str) -> TableName:
-        """Parse `schema.table` or `catalog.schema.table`.
-
-        Raises:
-            NotFound: The text names no table of the configured catalog.
-        """
+        """Parse `schema.table` or `catalog.schema.table`."""
         return TableName(*self._parts(text, 3, "table"))
 
     def asset(self, text: str, kind: str) -> UnityAssetName:
-        """Parse `schema.asset` or `catalog.schema.asset`.
-
-        Args:
-            text: The name.
-            kind: The kind of the asset, for messages.
-
-        Raises:
-            NotFound: The text names no asset of the configured catalog.
-        """
+        """Parse `schema.asset` or `catalog.schema.asset`."""
         return UnityAssetName(*self._parts(text, 3, kind))
 
     def listed(self, catalog: str, schema: str) -> str:

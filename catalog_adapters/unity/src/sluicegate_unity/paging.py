@@ -25,17 +25,6 @@ async def page_of(
 
     Any page can be empty: the catalog removes entries that the gateway can't see after it has built a
     page.
-
-    Args:
-        client: Sends requests to the catalog.
-        path: The route.
-        key: Name of the entries in the response.
-        query: Additional parameters.
-        token: Token of this page; `None` for the first.
-
-    Raises:
-        Refused: The catalog responds with an error.
-        Unavailable: It doesn't respond, or the response is not a page.
     """
     at = {} if token is None else {"page_token": token}
     answer = await client.get(path, {"max_results": _PAGE, **query, **at})
@@ -52,18 +41,7 @@ async def page_of(
 async def listed(
     client: UnityClient, path: str, key: str, query: Mapping[str, str] | None = None
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """Yield the entries of a listing, page by page, until a token is missing. See `page_of`.
-
-    Args:
-        client: Sends requests to the catalog.
-        path: The route.
-        key: Name of the entries in the response.
-        query: Additional parameters.
-
-    Raises:
-        Refused: The catalog responds with an error.
-        Unavailable: It doesn't respond, or the listing never ends.
-    """
+    """Yield the entries of a listing, page by page, until a token is missing. See `page_of`."""
     seen: set[str] = set()
     left = _MOST_ENTRIES
     token: str | None = None

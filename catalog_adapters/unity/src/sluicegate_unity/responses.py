@@ -26,10 +26,8 @@ class Refused(Exception):
     """The catalog responded with an error that may be meaningful to the caller.
 
     Attributes:
-        status: HTTP status.
         code: The catalog's own code, such as `TABLE_NOT_FOUND` or `NoSuchTableException`; `None` if
             the catalog has no such route, or something else responded.
-        detail: The error message, only for the log.
     """
 
     def __init__(self, status: int, code: str | None, detail: str) -> None:
@@ -50,20 +48,12 @@ class Refused(Exception):
 
     @classmethod
     def because_of_no_volume(cls, asked: str) -> Self:
-        """Convert the error that servers return for a volume that does not exist.
-
-        Args:
-            asked: The request, and the error.
-        """
+        """Convert the error that servers return for a volume that does not exist."""
         return cls(404, "NOT_FOUND", f"{asked} (the volume does not exist)")
 
     @classmethod
     def because_of_no_route(cls, asked: str) -> Self:
-        """Convert the error that servers with authorization return for an unknown route.
-
-        Args:
-            asked: The request, and the error.
-        """
+        """Convert the error that servers with authorization return for an unknown route."""
         return cls(404, None, f"{asked} (the server does not have this route)")
 
 
@@ -116,13 +106,7 @@ def is_conclusive(answer: HttpResponse) -> bool:
 
 
 def refusal(asked: str, answer: HttpResponse, document: Mapping[str, Any] | None) -> Refused:
-    """Return the error of an unsuccessful response.
-
-    Args:
-        asked: Method and path, for the log.
-        answer: The response.
-        document: Its content.
-    """
+    """Return the error of an unsuccessful response."""
     found = document or {}
     # The Delta API wraps its errors, except those of authentication.
     inner = found.get("error")

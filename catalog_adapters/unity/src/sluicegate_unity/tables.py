@@ -23,11 +23,6 @@ class UnityTable:
 
     Attributes:
         id: Unique id: a table that is dropped and created again has another one.
-        uri: Its location as written by the catalog.
-        location: The same location, literal and normalized.
-        managed: Whether the catalog owns the files; it may also own the commits.
-        properties: Registered properties, possibly stale.
-        listed_name: Its name as listings contain it.
     """
 
     name: TableName
@@ -66,12 +61,7 @@ def readable(entry: Mapping[str, Any]) -> bool:
 
 
 def listed_table(entry: Mapping[str, Any], tags: Collection[str] = ()) -> ListedTable:
-    """Return the table that a readable entry of a listing names.
-
-    Args:
-        entry: The entry.
-        tags: Names of the properties that are tags.
-    """
+    """Return the table that a readable entry of a listing names."""
     identity, created = entry.get("table_id"), entry.get("created_at")
     return ListedTable(
         entry["name"],
@@ -82,16 +72,7 @@ def listed_table(entry: Mapping[str, Any], tags: Collection[str] = ()) -> Listed
 
 
 def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
-    """Return the table that a response describes.
-
-    Args:
-        name: The requested name.
-        answer: The catalog's response.
-
-    Raises:
-        UnsupportedOperation: It is a view, or of another format than Delta.
-        ValueError: The response doesn't describe this table.
-    """
+    """Return the table that a response describes."""
     if str(answer.get("name")).casefold() != name.table.casefold():
         raise ValueError("the response describes another table")
     if (obstacle := _obstacle(answer)) is not None:
@@ -116,12 +97,7 @@ def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
 
 
 def tags_of(properties: object, names: Collection[str]) -> Mapping[str, str]:
-    """Return the properties of a table that are tags.
-
-    Args:
-        properties: All properties in a response.
-        names: The configured names.
-    """
+    """Return the properties of a table that are tags."""
     known = properties if isinstance(properties, dict) else {}
     return {name: known[name] for name in names if isinstance(known.get(name), str)}
 

@@ -69,10 +69,6 @@ class CredentialDesk:
 
     Catalogs are configured bucket by bucket, or not at all. In the latter case, readers use their own
     credentials, which for the gateway are those of the storage configuration.
-
-    Args:
-        client: Sends requests to the catalog.
-        clock: Returns seconds, monotonic.
     """
 
     def __init__(self, client: UnityClient, clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,22 +100,12 @@ class CredentialDesk:
         return bucket_of(table.location) in self._fixed_until
 
     async def granted(self, table: VendedDirectory) -> Granted:
-        """Return recent unused credentials of the table, or else new ones.
-
-        Raises:
-            Refused: The catalog responds with an error.
-            Unavailable: It doesn't respond, or its response is invalid.
-        """
+        """Return recent unused credentials of the table, or else new ones."""
         until, kept = self._kept.pop(table.id, (0.0, None))
         return kept if kept is not None and self._clock() < until else await self.grant(table)
 
     async def grant(self, table: VendedDirectory) -> Granted:
-        """Return new credentials for reading a table.
-
-        Raises:
-            Refused: The catalog responds with an error.
-            Unavailable: It doesn't respond, or its response is invalid.
-        """
+        """Return new credentials for reading a table."""
         try:
             granted = await self._ask(table)
         except Refused as refused:
@@ -205,14 +191,7 @@ class UnityVendor(CredentialVendor):
         return self.vends(location) and not self._desk.has_fixed_keys(self._table)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Return the catalog's credentials. Fixed keys never expire, and are not for recipients.
-
-        Raises:
-            NotFound: The table no longer exists, or the gateway can't read it.
-            PermissionDenied: Another directory is requested.
-            StorageError: The catalog currently has no credentials for the table.
-            UnsupportedOperation: The scope requires another binding than a role's session.
-        """
+        """Return the catalog's credentials. Fixed keys never expire, and are not for recipients."""
         if len(scope.locations) != 1 or not self.vends(scope.locations[0]):
             raise PermissionDenied(
                 f"the catalog vends credentials only for the {self._table.kind}'s own directory",

@@ -51,13 +51,6 @@ class ActivationEndpoint:
     """Responds to browsers with pages, and to other clients with JSON.
 
     A GET never uses a link, because mail scanners and link previews send it, too.
-
-    Args:
-        store: The open database.
-        settings: Lifetimes of links and credentials.
-        public_url: The URL at which recipients reach the gateway.
-        throttle: Delays requests with unknown tokens.
-        now: Epoch milliseconds.
     """
 
     def __init__(

@@ -60,7 +60,6 @@ class Link:
     Attributes:
         expires_at: Epoch milliseconds.
         used_at: Epoch milliseconds, or `None`.
-        is_in_use: Whether its profile is being downloaded. Its state is `used`.
         limited: Whether an administrator of only some shares created it.
     """
 
@@ -72,13 +71,7 @@ class Link:
     limited: bool = False
 
     def check_pending(self) -> None:
-        """Check that the link can be used.
-
-        Raises:
-            LinkInUse: Its profile is being downloaded.
-            LinkUsed: It was used. The message says when.
-            LinkEnded: It was withdrawn, or has expired.
-        """
+        """Check that the link can be used."""
         if self.is_in_use:
             raise LinkInUse(
                 "the profile is being downloaded with this link; if the download failed, try again in "

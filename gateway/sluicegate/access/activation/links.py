@@ -41,11 +41,6 @@ class ActivationLinks(RecipientIssuer[NewLink]):
     A rotation withdraws earlier links that were not used. Existing credentials remain valid until the
     new link is used, and then for the grace period.
 
-    Args:
-        store: The open database.
-        settings: Lifetimes of links and credentials, and the grace period of rotations.
-        now: Epoch milliseconds.
-
     Every method raises `Unavailable` if the database does not respond.
     """
 
@@ -57,21 +52,13 @@ class ActivationLinks(RecipientIssuer[NewLink]):
         self._credentials = Credentials(now)
 
     async def find(self, token: str) -> Link:
-        """Read a link without using it.
-
-        Raises:
-            NotFound: There is no such link.
-        """
+        """Read a link without using it."""
         presented = _digest(token)
         async with self._store.read() as connection:
             return await self._link(connection, await _row(connection, presented))
 
     async def latest(self, recipient: str) -> Link | None:
-        """The newest link of a recipient, in whatever state; `None` if it has none.
-
-        Raises:
-            NotFound: The recipient does not exist.
-        """
+        """The newest link of a recipient, in whatever state; `None` if it has none."""
         async with self._store.read() as connection:
             holder = await existing_recipient(connection, recipient)
             query = (
@@ -86,11 +73,7 @@ class ActivationLinks(RecipientIssuer[NewLink]):
             return None if row is None else await self._link(connection, row)
 
     async def withdraw(self, name: str) -> None:
-        """Withdraw the links of a recipient that were not used yet.
-
-        Raises:
-            NotFound: The recipient does not exist.
-        """
+        """Withdraw the links of a recipient that were not used yet."""
         async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             await withdraw_links(connection, recipient.id, self._now())
@@ -101,11 +84,6 @@ class ActivationLinks(RecipientIssuer[NewLink]):
         Call `delivered` when the profile has left the gateway. Otherwise, the link can be used again
         after `take_back`, or after a minute, because the process can end before it calls either. The
         credential that nobody received is then revoked.
-
-        Raises:
-            NotFound: There is no such link.
-            LinkInUse: Another call has issued the credential just now.
-            LinkEnded: It was used or withdrawn, or has expired.
         """
         presented = _digest(token)
         async with self._store.write(["credentials"]) as connection:

@@ -54,13 +54,7 @@ $snippets""")
 
 
 def download_page(public_url: str, recipient: str, expires_at: int) -> str:
-    """The page of a link that was not used yet. It stays open after the download, with the snippets.
-
-    Args:
-        public_url: The URL at which recipients reach the gateway.
-        recipient: Name of the recipient.
-        expires_at: Epoch milliseconds.
-    """
+    """The page of a link that was not used yet. It stays open after the download, with the snippets."""
     until = iso_utc(expires_at)
     content = _FORM.substitute(
         provider=escape(urlsplit(public_url).netloc),

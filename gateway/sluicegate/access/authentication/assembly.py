@@ -29,14 +29,7 @@ class Access:
     """The authenticators of a gateway, and the routes and connections that they need.
 
     Args:
-        settings: The settings of the gateway.
-        keys: Its signing keys.
-        grants: Looks up recipients and their credentials.
         plugins: Authenticators that are called last, in this order.
-        certificates: Reads client certificates.
-
-    Attributes:
-        authentication: Authenticates recipients for all protocols.
     """
 
     def __init__(

@@ -26,7 +26,6 @@ class Authentication:
 
     Args:
         authenticators: Called in this order; the first that does not return `None` decides.
-        certificates: Reads client certificates, if an authenticator requests one.
     """
 
     def __init__(
@@ -42,11 +41,7 @@ class Authentication:
         self._only_bearer = len(challenges) == 1
 
     async def authenticate_scope(self, scope: MutableMapping[str, Any]) -> Principal:
-        """The recipient that sends a request; see `authenticate`.
-
-        Args:
-            scope: The request's ASGI scope.
-        """
+        """The recipient that sends a request; see `authenticate`."""
         client = scope.get("client")
         raw_path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
         return await self.authenticate(
@@ -61,15 +56,7 @@ class Authentication:
         )
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal:
-        """Return the recipient that sends a request.
-
-        Raises:
-            NotAuthenticated: There is no `Authorization` header of a known scheme, and no authenticator
-                recognizes the request.
-            Unauthenticated: The token is malformed, unknown, expired or revoked.
-            PermissionDenied: The recipient is not allowed to connect from this address.
-            Unavailable: The database, or another service that checks the token, does not respond.
-        """
+        """Return the recipient that sends a request."""
         for authenticator in self._authenticators:
             principal = await authenticator.authenticate(request)
             if principal is not None:

@@ -16,12 +16,7 @@ from sluicegate.audit.trail import note_claim
 
 
 class BearerTokens(Authenticator):
-    """Looks up tokens with the gateway's prefix.
-
-    Args:
-        grants: Looks up tokens.
-        now: Epoch milliseconds.
-    """
+    """Looks up tokens with the gateway's prefix."""
 
     challenge = BEARER
 
@@ -30,13 +25,7 @@ class BearerTokens(Authenticator):
         self._now = now
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
-        """The recipient that the token was issued to; `None` for tokens that are not the gateway's.
-
-        Raises:
-            Unauthenticated: The token is unknown, expired or revoked.
-            PermissionDenied: The recipient is not allowed to connect from this address.
-            Unavailable: The database does not respond.
-        """
+        """The recipient that the token was issued to; `None` for tokens that are not the gateway's."""
         token = bearer_token(request.authorization)
         if token is None or not is_well_formed(token):
             return None

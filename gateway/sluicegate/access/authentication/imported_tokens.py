@@ -15,12 +15,7 @@ from sluicegate.api.principals import Principal
 
 
 class ImportedTokens(Authenticator):
-    """Looks up tokens that don't have the gateway's own format; see docs/adr/0058.
-
-    Args:
-        grants: Looks up tokens.
-        now: Epoch milliseconds.
-    """
+    """Looks up tokens that don't have the gateway's own format; see docs/adr/0058."""
 
     challenge = BEARER
 
@@ -29,13 +24,7 @@ class ImportedTokens(Authenticator):
         self._now = now
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
-        """The recipient whose imported token this is; `None` for any other token.
-
-        Raises:
-            Unauthenticated: The token is expired or revoked.
-            PermissionDenied: The recipient is not allowed to connect from this address.
-            Unavailable: The database does not respond.
-        """
+        """The recipient whose imported token this is; `None` for any other token."""
         token = bearer_token(request.authorization)
         if token is None or not is_acceptable(token) or is_well_formed(token):
             return None

@@ -56,8 +56,6 @@ class Verified:
     """The result of the verification of a token, which is valid until the token expires.
 
     Attributes:
-        verifier: The verifier.
-        subject: The authenticated subject, as the verifier identifies it.
         expires_at: Seconds since the epoch.
     """
 
@@ -76,21 +74,11 @@ class TokenVerifier(ABC):
 
     @abstractmethod
     async def verify(self, token: WebToken) -> Verified | None:
-        """Verify a token; `None` if it is from another issuer.
-
-        Raises:
-            Unauthenticated: The token is from this issuer, and not valid.
-            Unavailable: The token cannot be verified now.
-        """
+        """Verify a token; `None` if it is from another issuer."""
 
     @abstractmethod
     async def recipient(self, verified: Verified) -> RecipientRecord:
-        """The current recipient of a verified token.
-
-        Raises:
-            Unauthenticated: The token no longer belongs to a recipient.
-            Unavailable: The recipient cannot be looked up now.
-        """
+        """The current recipient of a verified token."""
 
     async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
         """Release connections. Called once, at shutdown."""
@@ -120,8 +108,6 @@ class WebTokens(Authenticator):
 
     Args:
         verifiers: Called in this order. Created for the first token, because they are slow to import.
-        verified: Caches the results.
-        clock: Seconds since the epoch.
     """
 
     challenge = BEARER
@@ -138,13 +124,7 @@ class WebTokens(Authenticator):
         self._clock = clock
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
-        """The recipient of a JWT; `None` for other tokens, and for JWTs of unknown issuers.
-
-        Raises:
-            Unauthenticated: The token is not valid, has expired, or no longer belongs to a recipient.
-            PermissionDenied: The recipient is not allowed to connect from this address.
-            Unavailable: The database does not respond, or the issuer's keys are not available.
-        """
+        """The recipient of a JWT; `None` for other tokens, and for JWTs of unknown issuers."""
         text = bearer_token(request.authorization)
         if text is None or "." not in text:
             return None

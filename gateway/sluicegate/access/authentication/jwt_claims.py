@@ -10,16 +10,7 @@ from sluicegate.api.errors import Unauthenticated
 
 
 def expiry(claims: Mapping[str, Any], now: float, leeway: int = 0) -> float:
-    """Return the expiry of a token in seconds since the epoch, with leeway. It may be in the past.
-
-    Args:
-        claims: The claims of the token.
-        now: Seconds since the epoch.
-        leeway: Accepted difference between clocks, in seconds.
-
-    Raises:
-        Unauthenticated: The token is not yet valid, or a claim is not a time.
-    """
+    """Return the expiry of a token in seconds since the epoch, with leeway. It may be in the past."""
     if _time(claims, "nbf", now) > now + leeway:
         raise invalid_token("it is not yet valid")
     return _time(claims, "exp", 0) + leeway

@@ -26,9 +26,7 @@ class Expectations:
     """The required claims of a valid token.
 
     Attributes:
-        issuer: Value of the claim `iss`.
         audience: The claim `aud` must contain one of these; `None` if tokens have no audience.
-        required: Required claims in addition to `iss` and `exp`.
         leeway: Accepted difference between clocks, in seconds.
     """
 
@@ -48,14 +46,8 @@ def verify_claims(
     """Return the claims of a token, and its expiry with leeway, in seconds since the epoch.
 
     Args:
-        token: The token in the request.
         key: The key that must have signed it.
         algorithms: Accepted algorithms for this key. They never come from the token.
-        expected: The required claims.
-        now: Seconds since the epoch.
-
-    Raises:
-        Unauthenticated: The token is not valid.
     """
     try:
         claims = jwt.decode(

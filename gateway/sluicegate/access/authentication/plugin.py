@@ -20,12 +20,7 @@ _LONGEST_NAME = 80  # in the log, as clients can choose the name
 
 
 class PluginAuthenticator(Authenticator):
-    """Calls the authenticator of a plugin, and looks up the recipient that it names.
-
-    Args:
-        plugin: The configured instance.
-        grants: Looks up recipients.
-    """
+    """Calls the authenticator of a plugin, and looks up the recipient that it names."""
 
     def __init__(self, plugin: Authenticator, grants: Grants) -> None:
         self._plugin = plugin
@@ -33,13 +28,7 @@ class PluginAuthenticator(Authenticator):
         self._grants = grants
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
-        """The recipient that the plugin names; `None` if the plugin doesn't recognize the request.
-
-        Raises:
-            Unauthenticated: The plugin rejects the request, or the recipient is unknown or revoked.
-            PermissionDenied: The recipient is not allowed to connect from this address.
-            Unavailable: The database, or a service that the plugin needs, does not respond.
-        """
+        """The recipient that the plugin names; `None` if the plugin doesn't recognize the request."""
         try:
             return await self._recipient(request)
         except Unauthenticated as error:

@@ -14,11 +14,7 @@ from sluicegate.database.reads import CredentialRecord, RecipientRecord
 
 
 async def find_token(grants: Grants, token: str) -> CredentialRecord | None:
-    """The bearer token in a request, whether or not it is still valid; `None` if it is unknown.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The bearer token in a request, whether or not it is still valid; `None` if it is unknown."""
     presented = digest(token)
     record = await grants.token(presented)
     if record is None or not hmac.compare_digest(record.digest, presented):
@@ -27,33 +23,13 @@ async def find_token(grants: Grants, token: str) -> CredentialRecord | None:
 
 
 def check_token(record: CredentialRecord, address: str | None, now: int) -> Principal:
-    """Check that a bearer token and its recipient are valid, and return the principal.
-
-    Args:
-        record: The token.
-        address: IP address of the sender, or `None` if it is not known.
-        now: Epoch milliseconds.
-
-    Raises:
-        Unauthenticated: The token is expired or revoked, or the recipient was revoked.
-        PermissionDenied: The recipient is not allowed to connect from this address.
-    """
+    """Check that a bearer token and its recipient are valid, and return the principal."""
     check_credential(record, "bearer token", "bearer", now)
     return check_recipient(record.recipient, "bearer", address, record.id)
 
 
 def check_credential(record: CredentialRecord, what: str, method: str, now: int) -> None:
-    """Check that a credential is valid.
-
-    Args:
-        record: The credential.
-        what: Name of its type for the error, such as "bearer token" or "OAuth client".
-        method: The method of authentication, for audit.
-        now: Epoch milliseconds.
-
-    Raises:
-        Unauthenticated: The credential was revoked or has expired.
-    """
+    """Check that a credential is valid."""
     if (problem := credential_problem(record, what, now)) is not None:
         note_recipient(record.recipient.name, record.recipient.id, method, record.id)
         raise problem
@@ -71,18 +47,7 @@ def credential_problem(record: CredentialRecord, what: str, now: int) -> Unauthe
 def check_recipient(
     recipient: RecipientRecord, method: str, address: str | None, credential: str | None = None
 ) -> Principal:
-    """Check that a recipient has access, and return its principal.
-
-    Args:
-        recipient: The recipient.
-        method: The method of authentication, for audit.
-        address: IP address of the sender, or `None` if it is not known.
-        credential: Id of the credential, if there is one, for audit.
-
-    Raises:
-        Unauthenticated: The recipient was revoked.
-        PermissionDenied: The recipient is not allowed to connect from this address.
-    """
+    """Check that a recipient has access, and return its principal."""
     note_recipient(recipient.name, recipient.id, method, credential)
     problem = revocation_problem(recipient) or network_problem(recipient, address)
     if problem is not None:
@@ -110,16 +75,8 @@ def network_problem(recipient: RecipientRecord, address: str | None) -> Permissi
 def check_current(record: RecipientRecord | None, principal: Principal) -> Principal:
     """Check that a principal from an earlier authentication still has access.
 
-    Args:
-        record: The recipient with the principal's name as it is now, or `None` if there is none.
-        principal: The principal.
-
     Returns:
         The principal as it would be now, with the recipient's current properties.
-
-    Raises:
-        Unauthenticated: The recipient was revoked, removed, or replaced by one with the same name.
-        PermissionDenied: The recipient is no longer allowed to connect from the principal's address.
     """
     if record is None or record.id != principal.id:
         raise Unauthenticated("the recipient no longer exists; contact the provider")

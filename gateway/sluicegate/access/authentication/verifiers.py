@@ -33,14 +33,7 @@ class TokenVerifiers:
 def make_verifiers(
     settings: Settings, keys: KeyRing, grants: Grants, on_key_change: Callable[[], None]
 ) -> TokenVerifiers:
-    """Create the verifiers of a gateway.
-
-    Args:
-        settings: The settings of the gateway.
-        keys: Its signing keys.
-        grants: Looks up clients and recipients.
-        on_key_change: Called when the keys of an issuer have changed.
-    """
+    """Create the verifiers of a gateway."""
     own = AccessTokenIssuer(keys, grants, settings.recipients.access_token_lifetime)
     if not settings.authentication.oidc:
         return TokenVerifiers(own)

@@ -49,9 +49,6 @@ class KnownRecipient:
 class Lookups:
     """Finds recipients and shares by name.
 
-    Args:
-        store: The open database.
-
     Every method raises `Unavailable` if the database does not respond.
     """
 
@@ -59,11 +56,7 @@ class Lookups:
         self._store = store
 
     async def recipient(self, name: str) -> KnownRecipient:
-        """A recipient by name.
-
-        Raises:
-            UnknownName: There is no such recipient.
-        """
+        """A recipient by name."""
         async with self._store.read() as connection:
             record = await load_recipient(connection, name)
             if record is None:
@@ -83,11 +76,7 @@ class Lookups:
             )
 
     async def share(self, name: str) -> Share:
-        """A share by name.
-
-        Raises:
-            UnknownName: There is no such share.
-        """
+        """A share by name."""
         async with self._store.read() as connection:
             found = (
                 await connection.execute(select(shares).where(shares.c.key == name_key(name)))

@@ -27,8 +27,6 @@ class Sender:
     """A recipient as the sender of a request.
 
     Attributes:
-        principal: As requests would authenticate it.
-        steps: The deciding elements: `recipient`, `credentials`, `network`.
         error: The error that each of its requests gets, or `None`.
     """
 
@@ -43,14 +41,7 @@ def explain_sender(
     address: str | None,
     now: int,
 ) -> Sender:
-    """Decide whether a recipient's requests are authenticated, with the checks of requests.
-
-    Args:
-        known: The recipient.
-        settings: The other ways to authenticate.
-        address: IP address of the sender; `None` leaves the network undecided.
-        now: Epoch milliseconds.
-    """
+    """Decide whether a recipient's requests are authenticated, with the checks of requests."""
     record = known.record
     revoked = revocation_problem(record)
     method, credentials, no_credentials = _credentials(known, settings, now)

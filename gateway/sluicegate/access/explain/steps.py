@@ -12,13 +12,7 @@ Outcome = Literal["allowed", "refused", "unavailable", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a decision.
-
-    Attributes:
-        name: What decides, such as `network` or `policy read`.
-        outcome: The decision of this step alone.
-        reason: The deciding element, for operators.
-    """
+    """A step of a decision."""
 
     name: str
     outcome: Outcome

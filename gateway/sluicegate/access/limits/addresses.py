@@ -24,16 +24,6 @@ class AddressLimit:
     """ASGI middleware that refuses the requests of an address that sends too many.
 
     IPv6 addresses are counted by their /64. Health checks are always served.
-
-    Args:
-        app: The wrapped application.
-        refuse: Builds the error response for a path, in the error format of that path's protocol.
-        rate: The rate of each address. `None` for no limit.
-        concurrent: Maximum number of concurrent requests of each address. `None` for no limit.
-        clock: Monotonic seconds.
-
-    Attributes:
-        buckets: The buckets of the addresses.
     """
 
     def __init__(

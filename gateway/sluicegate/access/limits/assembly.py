@@ -22,16 +22,7 @@ from sluicegate.database import Store
 async def recipient_limits(
     settings: Settings, store: Store, grants: Grants
 ) -> AsyncIterator[RecipientLimiter]:
-    """The limits of recipients, which are kept current until the block ends.
-
-    Args:
-        settings: The gateway's settings.
-        store: The open database.
-        grants: Notices changes of the shares file.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The limits of recipients, which are kept current until the block ends."""
     limiter = RecipientLimiter(settings.limits.recipient, settings.limits.address)
     sync = LimitSync(store, limiter)
     grants.on_change(sync.changed, ["recipients"])
@@ -42,13 +33,7 @@ async def recipient_limits(
 def limit_addresses(
     app: ASGIApp, settings: Settings, refuse: Callable[[str, SluicegateError], Response]
 ) -> ASGIApp:
-    """The application, with the limits of addresses if there are any.
-
-    Args:
-        app: The application.
-        settings: The gateway's settings.
-        refuse: Builds the error response for a path.
-    """
+    """The application, with the limits of addresses if there are any."""
     limits = settings.limits.address
     per_minute, concurrent = limits.requests_per_minute, limits.concurrent_requests
     if per_minute is None and concurrent is None:

@@ -14,12 +14,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A request rate.
-
-    Attributes:
-        per_minute: Requests in a minute, in the long run.
-        burst: Requests that can be sent at once, after a pause.
-    """
+    """A request rate."""
 
     per_minute: int
     burst: int
@@ -45,10 +40,6 @@ class TokenBuckets(Generic[_Key]):
     """The buckets of many senders. Each request takes one token; the tokens come back with time.
 
     Only the senders that were seen last have a bucket. A sender without one has all tokens.
-
-    Args:
-        capacity: Maximum number of buckets in memory.
-        clock: Monotonic seconds. If it goes back, no token is added until it has caught up.
     """
 
     def __init__(self, capacity: int, clock: Callable[[], float]) -> None:

@@ -68,11 +68,6 @@ class DailyUse:
         self._writing = {}
 
     def learn(self, day: int, stored: Mapping[str, Amount]) -> None:
-        """Adopt what the database contains. It includes what this process has written.
-
-        Args:
-            day: Days since the epoch.
-            stored: What recipients and addresses were offered on that day.
-        """
+        """Adopt what the database contains. It includes what this process has written."""
         for subject, amount in stored.items():
             self._stored.put((subject, day), amount)

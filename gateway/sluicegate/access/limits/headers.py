@@ -11,10 +11,7 @@ class Quota:
     """A limit of a recipient, and what is left of it.
 
     Attributes:
-        name: Its name.
-        size: What is available in a window.
         window: Seconds.
-        left: What is available now.
         resets: Seconds until everything is available again.
     """
 

@@ -29,11 +29,7 @@ class RecipientUse:
 async def recipient_use(
     connection: AsyncConnection, recipient: str, defaults: RecipientLimitSettings, day: int
 ) -> RecipientUse:
-    """The limits and the use of one recipient; see `list_use`.
-
-    Raises:
-        NotFound: The recipient does not exist.
-    """
+    """The limits and the use of one recipient; see `list_use`."""
     row = await existing_recipient(connection, recipient)
     limits = RecipientLimits.of(defaults, row.limits or {})
     return RecipientUse(row.id, row.name, limits, await load_use_of(connection, row.id, day))
@@ -45,14 +41,7 @@ async def list_use(
     day: int,
     selection: RecipientSelection,
 ) -> list[RecipientUse]:
-    """The limits and the use of recipients, sorted by casefolded name.
-
-    Args:
-        connection: A transaction.
-        defaults: The limits of recipients that have none in the shares file.
-        day: Days since the epoch.
-        selection: Selects the recipients.
-    """
+    """The limits and the use of recipients, sorted by casefolded name."""
     query = select(recipients).where(selection.condition).order_by(recipients.c.key)
     rows = (await connection.execute(query.limit(selection.limit))).all()
     use = await load_use(connection, day, subjects=[row.id for row in rows])

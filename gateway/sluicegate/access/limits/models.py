@@ -52,9 +52,6 @@ class RecipientLimits:
     """The limits that apply to a recipient; `None` for each that doesn't.
 
     Attributes:
-        rate: Rate of requests.
-        concurrent_requests: Maximum number of concurrent requests, if it differs from that of others.
-        files_per_day: Data files offered in a day.
         bytes_per_day: Bytes of these.
     """
 
@@ -75,12 +72,7 @@ class RecipientLimits:
 
     @classmethod
     def of(cls, settings: QuotaSettings, own: Mapping[str, Any]) -> RecipientLimits:
-        """The limits of a recipient.
-
-        Args:
-            settings: The defaults.
-            own: What `LimitsEntry.stored` returned. Unknown keys, of a later version, are ignored.
-        """
+        """The limits of a recipient."""
 
         def limit(name: str) -> int | None:
             value = own.get(name, getattr(settings, name))

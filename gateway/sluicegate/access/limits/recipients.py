@@ -32,15 +32,6 @@ class RecipientLimiter:
 
     Nothing is counted for recipients without limits. A request never waits for the database: see
     `LimitSync`.
-
-    Args:
-        defaults: The limits of recipients that have none in the shares file.
-        addresses: The limits of addresses, of which those for a day apply here.
-        clock: Monotonic seconds.
-        wall_clock: Seconds since the epoch.
-
-    Attributes:
-        use: What recipients and addresses were offered.
     """
 
     def __init__(
@@ -81,14 +72,8 @@ class RecipientLimiter:
     def admit(self, recipient: str) -> int | None:
         """Count a request of a recipient. Its response says what is left.
 
-        Args:
-            recipient: Id of the recipient.
-
         Returns:
             Its own maximum of concurrent requests; `None` if it has none.
-
-        Raises:
-            RateLimited: The recipient has sent too many requests.
         """
         limits = self._own.get(recipient, self._default)
         if limits is None:
@@ -105,18 +90,7 @@ class RecipientLimiter:
         return self._of_address is not None or (limits is not None and limits.daily)
 
     def offer(self, recipient: str, address: str | None, files: int, size: int) -> None:
-        """Count data files before their URLs are signed or sent again.
-
-        Args:
-            recipient: Id of the recipient.
-            address: Its IP address, if it is known.
-            files: Number of data files.
-            size: Their bytes.
-
-        Raises:
-            RateLimited: The recipient or the address would get more than a day's quota. Nothing is
-                counted.
-        """
+        """Count data files before their URLs are signed or sent again."""
         now, amount = self._wall_clock(), Amount(files, size)
         limits, subjects = self._own.get(recipient, self._default), []
         if limits is not None and limits.daily:

@@ -24,13 +24,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def too_many_requests(whose: Whose, rate: Rate, seconds: float) -> RateLimited:
-    """The error for a request that comes too early.
-
-    Args:
-        whose: Who has the limit.
-        rate: The rate.
-        seconds: When the next request can be sent.
-    """
+    """The error for a request that comes too early."""
     wait = max(math.ceil(seconds), 1)
     message = (
         f"{whose} can send {rate.per_minute:,} requests per minute, and {rate.burst:,} at once; "
@@ -51,16 +45,7 @@ def too_many_at_once(number: int) -> RateLimited:
 def too_much_of_day(
     whose: Whose, what: str, limit: int, used: int, more: int, now: float
 ) -> RateLimited:
-    """The error for a response that exceeds what a recipient or an address is offered in a day.
-
-    Args:
-        whose: Who has the limit.
-        what: `files` or `bytes`.
-        limit: The limit of a day.
-        used: What was offered today.
-        more: What this response would offer.
-        now: Seconds since the epoch.
-    """
+    """The error for a response that exceeds what a recipient or an address is offered in a day."""
     wait = seconds_left(now)
     if more > limit:
         message = (

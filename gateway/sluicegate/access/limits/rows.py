@@ -32,14 +32,7 @@ async def load_use(
     *,
     subjects: Collection[str] | None = None,
 ) -> dict[str, Amount]:
-    """What recipients and addresses were offered on a day.
-
-    Args:
-        connection: A transaction.
-        day: Days since the epoch.
-        seconds: Only rows that may have been written in this time. `None` for all.
-        subjects: Only these recipients and addresses, at most as many as a page has. `None` for all.
-    """
+    """What recipients and addresses were offered on a day."""
     columns = daily_usage.c
     query = select(columns.subject, columns.files, columns.bytes).where(columns.day == day)
     if seconds is not None:

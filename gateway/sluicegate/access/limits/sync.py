@@ -27,12 +27,6 @@ class LimitSync:
 
     While there are quotas of a day, what this gateway offered is written every `interval` seconds, and
     what others offered since the last time is read.
-
-    Args:
-        store: The open database.
-        limiter: Applies the limits.
-        interval: Seconds between two exchanges; by default, `INTERVAL`.
-        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -60,11 +54,7 @@ class LimitSync:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Read limits and today's use, keep them current until the block ends, then write the rest.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Read limits and today's use, keep them current until the block ends, then write the rest."""
         await self._reload()
         if self._limiter.has_quotas:
             await self.exchange()
@@ -85,11 +75,7 @@ class LimitSync:
                 log.error("what recipients were offered last cannot be counted: %s", error.message)
 
     async def exchange(self) -> None:
-        """Write what this gateway offered, and read what others did.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Write what this gateway offered, and read what others did."""
         use, today, now = self._limiter.use, self._limiter.today, self._clock()
         whole = self._complete != today or now - self._complete_at > _READ_ALL
         seconds = None if whole else now - self._read_at

@@ -21,10 +21,8 @@ class IssuedCredential:
     """A new credential. Its secret is known only now, because the database stores a digest.
 
     Attributes:
-        secret: The bearer token, or the secret of the OAuth client.
         expires_at: Epoch milliseconds.
         client_id: Client id of an OAuth client; `None` for a bearer token.
-        id: Id of the credential.
         replaces: Id of a credential that was revoked for it, because its profile was not delivered.
     """
 
@@ -41,8 +39,6 @@ class ValidCredentials:
     """The valid credentials of a recipient.
 
     Attributes:
-        count: Number of tokens and clients.
-        kinds: `bearer`, `oauth`, both or none.
         expires_at: When the last of them expires, epoch milliseconds.
     """
 
@@ -52,11 +48,7 @@ class ValidCredentials:
 
 
 class Credentials:
-    """Reads and writes credentials of recipients in a transaction of the caller.
-
-    Args:
-        now: Epoch milliseconds.
-    """
+    """Reads and writes credentials of recipients in a transaction of the caller."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
@@ -128,13 +120,7 @@ def is_valid(now: int) -> ColumnElement[bool]:
 async def valid_credentials(
     connection: AsyncConnection, now: int, recipients: Collection[str] | None = None
 ) -> dict[str, ValidCredentials]:
-    """The valid credentials of recipients, by the recipients' ids.
-
-    Args:
-        connection: A transaction.
-        now: Epoch milliseconds.
-        recipients: Ids of the recipients; `None` for all.
-    """
+    """The valid credentials of recipients, by the recipients' ids."""
     query = (
         select(tokens.c.recipient_id, tokens.c.kind, func.count(), func.max(tokens.c.expires_at))
         .where(is_valid(now), true() if recipients is None else tokens.c.recipient_id.in_(recipients))

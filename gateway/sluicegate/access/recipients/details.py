@@ -20,8 +20,6 @@ class CredentialDetails:
     """A bearer token or an OAuth client. Times are epoch milliseconds.
 
     Attributes:
-        id: Its id; for an OAuth client, the client id.
-        state: Whether it is valid now.
         limited: Whether an administrator of only some shares issued it. Then it ends when the recipient
             gets another share.
     """
@@ -41,9 +39,6 @@ class RecipientDetails:
 
     Attributes:
         token_lifetime: Lifetime of its credentials in seconds, or `None` for the default.
-        last_revoked_at: Its last revocation, even if its access was restored.
-        last_issued_at: When it last received URLs, temporary credentials or tokens, by the ledger.
-        credentials: Newest first, also expired and revoked ones that are still stored.
     """
 
     id: str
@@ -76,16 +71,7 @@ class OidcIdentity:
 
 
 async def recipient_details(connection: AsyncConnection, name: str, now: int) -> RecipientDetails:
-    """Read a recipient.
-
-    Args:
-        connection: A transaction.
-        name: Its name, in any case.
-        now: Epoch milliseconds.
-
-    Raises:
-        NotFound: The recipient does not exist. The message suggests the most similar name.
-    """
+    """Read a recipient."""
     row = await existing_recipient(connection, name)
     last = select(func.max(ledger.c.given_at)).where(ledger.c.recipient_id == row.id)
     return RecipientDetails(
@@ -106,12 +92,7 @@ async def recipient_details(connection: AsyncConnection, name: str, now: int) ->
 
 
 async def delete_recipient(connection: AsyncConnection, recipient_id: str) -> None:
-    """Delete a recipient with its credentials and grants. Its entries in the ledger stay.
-
-    Args:
-        connection: A write transaction.
-        recipient_id: Its id.
-    """
+    """Delete a recipient with its credentials and grants. Its entries in the ledger stay."""
     await connection.execute(delete(recipients).where(recipients.c.id == recipient_id))
 
 

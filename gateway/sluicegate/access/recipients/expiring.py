@@ -23,10 +23,7 @@ class ExpiringCredential:
     """The last valid credential of a recipient, which ends soon.
 
     Attributes:
-        id: The credential's id; for an OAuth client, the client id.
-        kind: `bearer` or `oauth`.
         expires_at: Epoch milliseconds.
-        warned: Whether a process has reported it.
     """
 
     id: str
@@ -42,10 +39,6 @@ def expiring(summaries: Iterable[RecipientSummary], until: int) -> list[Recipien
 
     A recipient with a newer credential that lasts is left out, as are revoked recipients and those
     without a valid credential.
-
-    Args:
-        summaries: Recipients.
-        until: Epoch milliseconds.
     """
     found = [(each.expires_at, each) for each in summaries if each.revoked_at is None]
     ends = [(at, each) for at, each in found if at is not None and at <= until]
@@ -53,13 +46,7 @@ def expiring(summaries: Iterable[RecipientSummary], until: int) -> list[Recipien
 
 
 class ExpiringCredentials:
-    """Reads and marks credentials that end soon.
-
-    Args:
-        store: The open database.
-        within: Seconds before the expiry.
-        now: Epoch milliseconds.
-    """
+    """Reads and marks credentials that end soon."""
 
     def __init__(self, store: Store, within: int, *, now: Callable[[], int] = epoch_ms) -> None:
         self._store = store
@@ -67,11 +54,7 @@ class ExpiringCredentials:
         self._now = now
 
     async def find(self) -> list[ExpiringCredential]:
-        """The credentials that end soon, the first to end first; see `ending`.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """The credentials that end soon, the first to end first; see `ending`."""
         now = self._now()
         is_valid = and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > now)
         last = (
@@ -97,9 +80,6 @@ class ExpiringCredentials:
 
         Of several processes that claim a credential, one gets it. If that process ends before it has
         reported the credential, the credential is not reported again.
-
-        Raises:
-            Unavailable: The database does not respond.
         """
         unreported = [each for each in found if not each.warned]
         claimed: set[str] = set()

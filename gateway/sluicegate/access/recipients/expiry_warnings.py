@@ -22,13 +22,7 @@ _MOST_NAMES = 20
 
 
 class ProfileWarnings:
-    """Reports each credential once, whatever the number of processes and restarts.
-
-    Args:
-        credentials: Finds the credentials.
-        notify: Sends events to plugins.
-        now: Epoch milliseconds.
-    """
+    """Reports each credential once, whatever the number of processes and restarts."""
 
     def __init__(
         self,
@@ -51,11 +45,7 @@ class ProfileWarnings:
             await asyncio.sleep(_INTERVAL)
 
     async def check(self) -> None:
-        """Set the metric, and report what was not reported before.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Set the metric, and report what was not reported before."""
         found = await self._credentials.find()
         gauge("sluicegate.profiles.ending", len({each.recipient_id for each in found}))
         claimed = await self._credentials.claim(found)

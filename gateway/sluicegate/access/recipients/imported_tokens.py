@@ -29,7 +29,6 @@ class ImportedToken:
     """A token after its import.
 
     Attributes:
-        recipient: The recipient that it authenticates.
         expires_at: Epoch milliseconds.
         known: Whether it was imported before; then only its expiry changed.
     """
@@ -52,19 +51,7 @@ def is_guessable(token: str) -> bool:
 async def import_token(
     connection: AsyncConnection, recipient: str, token: str, lifetime: int, now: int
 ) -> ImportedToken:
-    """Store the digest of a token for a recipient, in a transaction of the caller.
-
-    Args:
-        connection: The connection of the transaction.
-        recipient: Name of an existing recipient.
-        token: The token, which `is_acceptable`.
-        lifetime: Seconds from now.
-        now: Epoch milliseconds.
-
-    Raises:
-        InvalidRequest: There is no such recipient, it or the token is revoked, the token belongs to
-            another recipient, or the lifetime is out of range.
-    """
+    """Store the digest of a token for a recipient, in a transaction of the caller."""
     if not 0 < lifetime <= LONGEST_IMPORTED:
         raise InvalidRequest("an imported token's lifetime is between 1s and 3650d")
     holder = (

@@ -22,14 +22,7 @@ _BATCH = 500
 
 @dataclass(slots=True)
 class EndingAccess:
-    """What ends of a recipient with new grants.
-
-    Attributes:
-        recipient: Its name.
-        share: Casefolded name of a share that an issuer does not manage.
-        credentials: Ids of the valid credentials.
-        links: Ids of the unused activation links.
-    """
+    """What ends of a recipient with new grants."""
 
     recipient: str
     share: str
@@ -56,16 +49,7 @@ class EndingAccess:
 async def check_issuer(
     connection: AsyncConnection, recipient: Row[Any], issued_for: Collection[str] | None
 ) -> None:
-    """Check, in the transaction that issues a credential, that its issuer manages the recipient.
-
-    Args:
-        connection: A write transaction.
-        recipient: The row of the recipient.
-        issued_for: Casefolded names of the only shares that the issuer manages; `None` for all.
-
-    Raises:
-        PermissionDenied: The recipient has no grant, or one of another share.
-    """
+    """Check, in the transaction that issues a credential, that its issuer manages the recipient."""
     if issued_for is None:
         return
     query = select(shares.c.key).join(grants, grants.c.share_id == shares.c.id)
@@ -80,13 +64,7 @@ async def check_issuer(
 async def find_ending(
     connection: AsyncConnection, granted: Mapping[str, Collection[str]], now: int
 ) -> list[EndingAccess]:
-    """The credentials and links whose issuers do not manage all shares of their recipients.
-
-    Args:
-        connection: A transaction.
-        granted: Casefolded names of the shares of recipients, by the recipients' casefolded names.
-        now: Epoch milliseconds.
-    """
+    """The credentials and links whose issuers do not manage all shares of their recipients."""
     found: dict[str, EndingAccess] = {}
     valid = (tokens.c.revoked_at.is_(None), tokens.c.expires_at > now)
     for row, share in await _not_covered(connection, _limited(tokens).where(*valid), granted):
@@ -102,13 +80,7 @@ async def find_ending(
 
 
 async def end_access(connection: AsyncConnection, ending: Iterable[EndingAccess], now: int) -> None:
-    """Revoke credentials and withdraw links.
-
-    Args:
-        connection: A write transaction.
-        ending: What `find_ending` has found in the same transaction.
-        now: Epoch milliseconds.
-    """
+    """Revoke credentials and withdraw links."""
     credentials = [each for one in ending for each in one.credentials]
     links = [each for one in ending for each in one.links]
     for table, ids, column in (

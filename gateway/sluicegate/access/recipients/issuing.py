@@ -26,8 +26,6 @@ class Requested:
     """A requested credential.
 
     Attributes:
-        holder: Id and name of the recipient.
-        kind: A bearer token or an OAuth client.
         token_lifetime: Seconds, for this credential only; `None` for that of the recipient.
         recipient_lifetime: Seconds, for credentials of the recipient; `None` for the default.
         grace: Seconds for which earlier credentials remain valid.
@@ -43,13 +41,7 @@ class Requested:
 
 
 class RecipientIssuer(ABC, Generic[_Issued]):
-    """The steps that do not depend on what a recipient gets.
-
-    Args:
-        store: The open database.
-        rotation_grace: Seconds for which old credentials remain valid after a rotation.
-        now: Epoch milliseconds.
-    """
+    """The steps that do not depend on what a recipient gets."""
 
     def __init__(self, store: Store, rotation_grace: int, now: Callable[[], int]) -> None:
         self._store = store
@@ -64,17 +56,7 @@ class RecipientIssuer(ABC, Generic[_Issued]):
         comment: str | None = None,
         token_lifetime: int | None = None,
     ) -> _Issued:
-        """Create a recipient with its first credential, or the link that issues it.
-
-        Args:
-            name: A name that follows the rules of share names, case-insensitive.
-            kind: A bearer token, or an OAuth client.
-            comment: For people.
-            token_lifetime: Seconds; also for the credentials of later rotations.
-
-        Raises:
-            InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
-        """
+        """Create a recipient with its first credential, or the link that issues it."""
         async with self._store.write(["credentials"]) as connection:
             recipient_id = await insert_recipient(
                 connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
@@ -96,15 +78,6 @@ class RecipientIssuer(ABC, Generic[_Issued]):
 
         Args:
             name: An existing recipient, even if it never had a credential.
-            kind: A bearer token or an OAuth client, independent of earlier credentials.
-            token_lifetime: Seconds, for this credential only.
-            grace: Seconds for which old credentials remain valid; 0 ends them immediately.
-            issued_for: Casefolded names of the only shares that the issuer manages; `None` for all.
-
-        Raises:
-            NotFound: The recipient does not exist.
-            InvalidRequest: The lifetime is out of range.
-            PermissionDenied: The issuer does not manage the recipient.
         """
         check_lifetime(token_lifetime)
         grace = self._rotation_grace if grace is None else grace

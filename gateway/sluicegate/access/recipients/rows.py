@@ -18,11 +18,7 @@ from sluicegate.database.tables import recipients
 
 
 def check_lifetime(seconds: int | None) -> None:
-    """Check the lifetime of a credential.
-
-    Raises:
-        InvalidRequest: It is out of range.
-    """
+    """Check the lifetime of a credential."""
     if seconds is not None and not 0 < seconds <= LONGEST_TOKEN:
         raise InvalidRequest("a token's lifetime is between 1s and 365d")
 
@@ -35,11 +31,7 @@ async def insert_recipient(
     token_lifetime: int | None,
     now: int,
 ) -> str:
-    """Insert a recipient without grants and credentials, and return its id.
-
-    Raises:
-        InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
-    """
+    """Insert a recipient without grants and credentials, and return its id."""
     try:
         check_name("recipient", name)
     except ValueError as error:
@@ -64,11 +56,7 @@ async def insert_recipient(
 
 
 async def existing_recipient(connection: AsyncConnection, name: str) -> Row[Any]:
-    """The row of a recipient.
-
-    Raises:
-        NotFound: The recipient does not exist.
-    """
+    """The row of a recipient."""
     recipient = await _find(connection, name)
     if recipient is None:
         known = await similar_names(connection, recipients, name)

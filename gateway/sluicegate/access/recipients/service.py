@@ -27,12 +27,6 @@ from sluicegate.database.async_engine import AsyncConnection
 class Recipients(RecipientIssuer[IssuedCredential]):
     """The service for `sluicegate recipient` and the admin API.
 
-    Args:
-        store: The open database.
-        token_lifetime: Default lifetime of credentials in seconds.
-        rotation_grace: Seconds for which old credentials remain valid after a rotation.
-        now: Epoch milliseconds.
-
     Every method raises `Unavailable` if the database does not respond.
     """
 
@@ -53,9 +47,6 @@ class Recipients(RecipientIssuer[IssuedCredential]):
 
         Returns:
             The number of credentials that were valid.
-
-        Raises:
-            NotFound: The recipient does not exist.
         """
         async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
@@ -64,11 +55,7 @@ class Recipients(RecipientIssuer[IssuedCredential]):
             return await self._credentials.revoke(connection, recipient.id)
 
     async def revoke_credential(self, name: str, credential_id: str) -> None:
-        """Revoke one token or OAuth client of a recipient. Its other access does not change.
-
-        Raises:
-            NotFound: The recipient does not exist, or has no such credential that is valid.
-        """
+        """Revoke one token or OAuth client of a recipient. Its other access does not change."""
         async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)
             if not await self._credentials.revoke_one(connection, recipient.id, credential_id):
@@ -78,9 +65,6 @@ class Recipients(RecipientIssuer[IssuedCredential]):
         """Restore access of a revoked recipient with tokens of other issuers, such as OIDC.
 
         Credentials that the gateway issued stay revoked. `rotate` issues new ones.
-
-        Raises:
-            NotFound: The recipient does not exist.
         """
         async with self._store.write(["credentials"]) as connection:
             recipient = await existing_recipient(connection, name)

@@ -20,8 +20,6 @@ class RecipientSummary:
 
     Attributes:
         revoked_at: Time of its revocation, epoch milliseconds.
-        tokens: Number of tokens and OAuth clients that are currently valid.
-        kinds: The kinds of these: `bearer`, `oauth`.
         expires_at: Time at which the last of them expires, epoch milliseconds.
     """
 
@@ -42,10 +40,8 @@ class RecipientSelection:
     """Selects recipients.
 
     Attributes:
-        where: Conditions on rows of `recipients`.
         order: What they are sorted by, before their casefolded names.
         after: The casefolded name of the last recipient before.
-        offset: Number of recipients to leave out.
         limit: Maximum number of recipients; `None` for all.
     """
 
@@ -69,13 +65,7 @@ ALL_RECIPIENTS = RecipientSelection()
 async def read_summaries(
     connection: AsyncConnection, selection: RecipientSelection, now: int
 ) -> list[RecipientSummary]:
-    """The selected recipients.
-
-    Args:
-        connection: A transaction.
-        selection: Selects and sorts them.
-        now: Epoch milliseconds.
-    """
+    """The selected recipients."""
     query = (
         select(recipients)
         .where(selection.condition)

@@ -61,22 +61,8 @@ async def apply_shares_file(
 ) -> Difference:
     """Apply a shares file completely, or not at all.
 
-    Args:
-        store: The open database.
-        file: The shares file.
-        prune: Remove the shares and recipients that the file does not contain.
-        dry_run: Return the difference without applying it.
-        expected: Apply only these changes, which were confirmed.
-        now: Epoch milliseconds.
-        also: Further writes in the same transaction, after those of the file; not for a dry run.
-
     Returns:
         The changes that were made, or that would be made.
-
-    Raises:
-        ConfigurationError: A recipient is granted a share that does not exist, a table has the id of
-            another table, or the changes are not the expected ones.
-        Unavailable: The database does not respond.
     """
     if dry_run:
         async with store.read() as connection:
@@ -105,19 +91,7 @@ def compare_with_stored(
     visible: Entries | None = None,
     holders: Holders | None = None,
 ) -> Difference:
-    """The changes that a shares file makes.
-
-    Args:
-        stored: The entries in the database, or those that the changes depend on.
-        file: The shares file.
-        prune: Remove the shares and recipients that the file does not contain.
-        visible: The part of `stored` that the result and messages depend on; by default, all of it.
-        holders: The stored entries with ids that the file declares; by default, those of `stored`.
-
-    Raises:
-        ConfigurationError: A recipient is granted a share that does not exist, or a table has the id of
-            another table.
-    """
+    """The changes that a shares file makes."""
     known = stored if visible is None else visible
     declared = declared_entries(file.declaration)
     problems = list(_unknown_shares(file, declared if prune else {**known, **declared}))
@@ -131,14 +105,7 @@ def compare_with_stored(
 async def write_changes(
     connection: AsyncConnection, stored: Entries, difference: Difference, now: int
 ) -> None:
-    """Make the changes of a difference, and end the access that `ending_access` finds.
-
-    Args:
-        connection: A write transaction.
-        stored: The stored entries that the changes depend on, read in the same transaction.
-        difference: The changes.
-        now: Epoch milliseconds.
-    """
+    """Make the changes of a difference, and end the access that `ending_access` finds."""
     ending = await ending_access(connection, stored, difference, now)
     await EntryWriter(connection, stored, now).write(difference.changes)
     await end_access(connection, ending, now)
@@ -147,12 +114,7 @@ async def write_changes(
 
 
 def changed_kinds(difference: Difference, *, ends_access: bool) -> set[RevisionKind]:
-    """The kinds of rows that `write_changes` changes.
-
-    Args:
-        difference: The changes.
-        ends_access: Whether `ending_access` has found something.
-    """
+    """The kinds of rows that `write_changes` changes."""
     kinds: set[RevisionKind] = {"credentials"} if ends_access else set()
     for change in difference.changes:
         kind = _KINDS[change.entry.kind]
@@ -164,14 +126,7 @@ def changed_kinds(difference: Difference, *, ends_access: bool) -> set[RevisionK
 async def ending_access(
     connection: AsyncConnection, stored: Entries, difference: Difference, now: int
 ) -> list[EndingAccess]:
-    """The credentials and links that end because their recipients are granted other shares.
-
-    Args:
-        connection: A transaction.
-        stored: The stored grants of recipients with changed grants, read in the same transaction.
-        difference: The changes, which may not have been made yet.
-        now: Epoch milliseconds.
-    """
+    """The credentials and links that end because their recipients are granted other shares."""
     changed = [each for each in difference.changes if each.entry.kind == "grant"]
     added = [each.entry.key[1] for each in changed if each.before is None]
     if not added:

@@ -64,10 +64,6 @@ async def check_sources(
     Each source causes one request to its catalog, and all requests run concurrently.
 
     Args:
-        file: The shares file.
-        catalogs: Returns the configured catalog of a name, which limits concurrent requests and their
-            time.
-        describe: Returns the text for an error of a catalog.
         on_progress: Is called after each response with the number of checked sources, and of all.
     """
     places = list(_places(file))

@@ -33,11 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Changes in the order of `ORDER`, and the shares and recipients that the file does not name.
-
-    Attributes:
-        ending: Access of recipients that ends with the changes, one text for each.
-    """
+    """Changes in the order of `ORDER`, and the shares and recipients that the file does not name."""
 
     changes: tuple[Change, ...]
     untouched: tuple[Entry, ...]

@@ -26,13 +26,7 @@ EntryKey: TypeAlias = tuple[Kind, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry that a shares file can declare.
-
-    Attributes:
-        names: Names from the outermost: share, schema, table; for a grant, recipient and share.
-        values: Its columns without ids and names.
-        id: Its id in the database, if it is stored (grants have none), or the declared id of a table.
-    """
+    """An entry that a shares file can declare."""
 
     kind: Kind
     names: tuple[str, ...]

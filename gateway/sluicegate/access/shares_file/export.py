@@ -60,11 +60,7 @@ _Representer.add_representer(str, _Representer.represent_str)
 
 
 class StoredShares:
-    """The shares and recipients of the database, in the form of a shares file.
-
-    Args:
-        entries: The entries in the database.
-    """
+    """The shares and recipients of the database, in the form of a shares file."""
 
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
@@ -85,11 +81,7 @@ class StoredShares:
         return self._children.get((kind, around), [])
 
     def find(self, name: str) -> Entry:
-        """The share of a name, in any case.
-
-        Raises:
-            NotFound: There is none. The message suggests the most similar name.
-        """
+        """The share of a name, in any case."""
         found = self._entries.get(("share", (name_key(name),)))
         if found is None:
             known = [share.names[0] for share in self.shares]
@@ -110,13 +102,7 @@ class StoredShares:
         return [grant.names[0] for grant in self._grants_of.get(share.key[1][0], [])]
 
     def content(self, share: Entry, *, complete: bool = False, ids: bool = False) -> dict[str, Any]:
-        """A share as in a shares file.
-
-        Args:
-            share: One of the shares.
-            complete: Include options with their default values, and the ids of tables and assets.
-            ids: Include the ids of tables, which a shares file can declare.
-        """
+        """A share as in a shares file."""
         schemas = {
             schema.names[-1]: self._schema(schema, complete=complete, ids=ids)
             for schema in self.within("schema", share.key[1])
@@ -132,13 +118,8 @@ class StoredShares:
         Options with their default values are left out. The result never contains credentials.
 
         Args:
-            names: The shares to export; all if empty.
             recipients: Export recipients, too: all, or those with a grant of one of `names`. Each has
                 all of its grants, because a shares file replaces the grants of its recipients.
-            ids: Export the ids of tables, too.
-
-        Raises:
-            NotFound: There is no share of a name.
         """
         found = {share.key: share for share in (self.find(name) for name in names)}
         chosen = [found[key] for key in sorted(found)] if names else self.shares

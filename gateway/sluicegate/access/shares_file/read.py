@@ -21,28 +21,12 @@ class SharesFile:
 
 
 def read_shares_file(path: Path, catalogs: Collection[str]) -> SharesFile:
-    """Read a shares file.
-
-    Args:
-        path: The file.
-        catalogs: Names of the configured catalogs.
-
-    Raises:
-        ConfigurationError: One line `file:line:column: message` for each problem.
-    """
+    """Read a shares file."""
     return check_shares_file(read_document(path), catalogs)
 
 
 def check_shares_file(document: Document, catalogs: Collection[str]) -> SharesFile:
-    """Check a shares file that was read.
-
-    Args:
-        document: The file.
-        catalogs: Names of the configured catalogs.
-
-    Raises:
-        ConfigurationError: One line `file:line:column: message` for each problem.
-    """
+    """Check a shares file that was read."""
     declaration = validate(Declaration, document)
     problems = [
         *_repeated(document, ("shares",), declaration.shares),

@@ -44,11 +44,7 @@ ALL: Part = {table: true() for table in (*(each for _, each, _ in _STORED), gran
 
 
 def share_part(*names: str) -> Part:
-    """A share, one of its schemas, or a table of one: with all they contain, and what is around them.
-
-    Args:
-        names: One to three names from the outermost, in any case.
-    """
+    """A share, one of its schemas, or a table, with its content and what is around it."""
     keys = [name_key(name) for name in names]
     part: dict[Table, ColumnElement[bool]] = {shares: shares.c.key == keys[0]}
     inside = schemas.c.share_id.in_(select(shares.c.id).where(part[shares]))
@@ -117,13 +113,7 @@ async def stored_entries(connection: AsyncConnection, part: Part = ALL) -> Entri
 async def stored_shares(
     connection: AsyncConnection, names: Collection[str], managed: ColumnElement[bool]
 ) -> Entries:
-    """The shares of some names, and if some are missing, those that messages can suggest instead.
-
-    Args:
-        connection: A transaction.
-        names: The names, in any case.
-        managed: The shares that messages may suggest.
-    """
+    """The shares of some names, and if some are missing, those that messages can suggest instead."""
     found: Entries = {}
     wanted = list(names)
     for start in range(0, len(wanted), _BATCH):

@@ -34,13 +34,7 @@ _BATCH = 500
 
 
 class EntryWriter:
-    """Writes changes, and tracks the ids of all stored and added entries.
-
-    Args:
-        connection: A write transaction.
-        stored: The stored entries that change, with those around them and those that grants refer to.
-        now: Epoch milliseconds.
-    """
+    """Writes changes, and tracks the ids of all stored and added entries."""
 
     def __init__(self, connection: AsyncConnection, stored: Entries, now: int) -> None:
         self._connection = connection

@@ -52,17 +52,7 @@ if TYPE_CHECKING:
 
 
 class Console:
-    """The routes of the console.
-
-    Args:
-        parts: The parts of the gateway.
-        admin: Its Admin API, whose services the pages use.
-        section: The section `admin`.
-        console: The section `console`.
-        pipeline: Reads tables.
-        explanations: Returns the services that explain the access of recipients.
-        pages: Pages of plugins, by the plugin's name.
-    """
+    """The routes of the console."""
 
     def __init__(
         self,

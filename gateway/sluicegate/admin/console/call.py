@@ -42,11 +42,7 @@ class ConsoleCall:
         return self.session.admin
 
     def name(self, parameter: str) -> str:
-        """A name in the path.
-
-        Raises:
-            NotFound: Nothing can have this name.
-        """
+        """A name in the path."""
         return name_in_path(self.request, parameter)
 
     def query(self, parameter: str) -> str:
@@ -60,37 +56,19 @@ class ConsoleCall:
         return Conditions(match=(revision,) if revision else None)
 
     def parse(self, model: type[_Model], *names: str) -> _Model:
-        """Fields of the form as a model. Empty fields are left out.
-
-        Raises:
-            InvalidRequest: They do not fit the model. The message has one line for each problem.
-        """
+        """Fields of the form as a model. Empty fields are left out."""
         values = {name: self.form.text(name) for name in names}
         with refused_input():
             return validate(model, JsonDocument({name: each for name, each in values.items() if each}))
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page.
-
-        Args:
-            template: Name of the template.
-            status: HTTP status.
-            values: What it shows.
-        """
+        """A page."""
         return self.pages.page(self.request, template, values, session=self.session, status=status)
 
     def confirmation(
         self, heading: str, lines: Sequence[str], button: str, *, back: str, revision: str = ""
     ) -> Response:
-        """A page that says what a form of this address does, with a button that sends it.
-
-        Args:
-            heading: The question.
-            lines: The effects.
-            button: The label of the button.
-            back: The address of the page without the change.
-            revision: An entity tag of what the change is based on.
-        """
+        """A page that says what a form of this address does, with a button that sends it."""
         return self.page(
             "confirm.html",
             heading=heading,
@@ -101,13 +79,7 @@ class ConsoleCall:
         )
 
     def redirect(self, *names: str, message: str | None = None, **query: str | int | None) -> Response:
-        """The response to a form: the browser loads a page, which shows a message once.
-
-        Args:
-            names: The parts of the page's path.
-            message: What was changed.
-            query: Parameters of the page.
-        """
+        """The response to a form: the browser loads a page, which shows a message once."""
         shown = None if message is None else Message(message)
         return self.pages.redirect(self.pages.url(*names, **query), message=shown, to=self.session)
 

@@ -36,10 +36,6 @@ class ConsoleRoute:
     """A page or a form, and who can use it.
 
     Attributes:
-        method: `GET`, or `POST` for a form.
-        path: The path below the console, such as `/recipients/{recipient}`.
-        role: The role that it requires.
-        all_shares: Whether it requires an administrator who is not limited to some shares.
         max_form: Maximum length of the form in bytes.
     """
 
@@ -60,14 +56,7 @@ class PageGroup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What is checked before a page is shown.
-
-    Attributes:
-        authentication: Checks the address of the browser.
-        sessions: Finds the session.
-        pages: Makes responses.
-        public_url: The address of the gateway.
-    """
+    """What is checked before a page is shown."""
 
     authentication: AdminAuthentication
     sessions: Sessions
@@ -75,11 +64,7 @@ class Guard:
     public_url: str
 
     def check_sender(self, request: Request) -> None:
-        """Check where a request comes from, before anything is read.
-
-        Raises:
-            PermissionDenied: From a network that is not allowed, or from a page of another site.
-        """
+        """Check where a request comes from, before anything is read."""
         self.authentication.check_address(request.client and request.client.host)
         if request.method not in _READS:
             check_origin(request, self.public_url)
@@ -91,12 +76,7 @@ class Guard:
 
 
 class PageEndpoint:
-    """The ASGI endpoint of a path, with a route for each of its methods.
-
-    Args:
-        routes: By method.
-        guard: Checks requests.
-    """
+    """The ASGI endpoint of a path, with a route for each of its methods."""
 
     def __init__(self, routes: Mapping[str, ConsoleRoute], guard: Guard) -> None:
         self.routes = routes

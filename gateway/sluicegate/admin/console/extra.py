@@ -30,9 +30,6 @@ def console_routes(
     """The routes of the console of a gateway, with pages by the names of the plugins that add them.
 
     There are none without a section `console`.
-
-    Raises:
-        ConfigurationError: The extra is not installed.
     """
     settings = parts.settings
     if settings.admin is None or settings.console is None:
@@ -43,11 +40,7 @@ def console_routes(
 
 
 def load_console() -> type[Console]:
-    """Load the console.
-
-    Raises:
-        ConfigurationError: The extra is not installed.
-    """
+    """Load the console."""
     try:
         from sluicegate.admin.console.assembly import Console
     except ModuleNotFoundError as error:

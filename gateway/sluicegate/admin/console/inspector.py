@@ -37,13 +37,6 @@ class Member:
 class Inspector:
     """Reads what is shared now, from the database and from catalogs.
 
-    Attributes:
-        lookups: Finds shares and recipients.
-        resolver: Finds schemas and tables.
-        assets: Finds other assets.
-        pipeline: Reads tables.
-        authentication: Ways to authenticate other than the gateway's credentials.
-
     Every method raises `NotFound` if a name is unknown, and `Unavailable` if the database, a catalog or
     a store does not respond.
     """
@@ -89,19 +82,10 @@ class Inspector:
         return explain_sender(known, self.authentication, None, epoch_ms()).principal
 
     async def snapshot(self, reader: Principal, table: SharedTable) -> Snapshot:
-        """The newest snapshot of a table, regardless of how much of it is shared.
-
-        Args:
-            reader: The recipient for whom a catalog vends the credentials to read it, if it does.
-            table: The table.
-        """
+        """The newest snapshot of a table, regardless of how much of it is shared."""
         return await (await self.pipeline.get()).viewer.latest(reader, table)
 
     async def files_for(self, recipient: str, table: SharedTable, snapshot: Snapshot) -> FileSet:
-        """The files of a snapshot that the partition filter of a table leaves for a recipient.
-
-        Raises:
-            PermissionDenied: The recipient lacks a property of the filter.
-        """
+        """The files of a snapshot that the partition filter of a table leaves for a recipient."""
         principal = await self.principal(recipient)
         return await visible(table, principal, snapshot.metadata, snapshot.files)

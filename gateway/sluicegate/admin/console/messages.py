@@ -22,11 +22,7 @@ class Message:
 
 
 class Messages:
-    """Signs messages for the cookie.
-
-    Args:
-        keys: The signing keys for this purpose.
-    """
+    """Signs messages for the cookie."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._signer = TokenSigner(keys, _LIFETIME)

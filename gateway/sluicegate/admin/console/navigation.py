@@ -10,13 +10,7 @@ from sluicegate.admin.identity import Admin, Role
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """An entry of the main navigation.
-
-    Attributes:
-        path: Its path below the console.
-        role: The role that its page requires.
-        all_shares: Whether its page requires an administrator who is not limited to some shares.
-    """
+    """An entry of the main navigation."""
 
     path: str
     label: str

@@ -17,10 +17,7 @@ class PagedList(Generic[T]):
     """A page of a listing.
 
     Attributes:
-        items: The items of this page.
         number: The number of this page, from 1.
-        count: The number of pages.
-        total: The number of items on all pages.
         previous: Address of the page before, or `None`.
         next: Address of the page after, or `None`.
     """
@@ -38,14 +35,7 @@ class PagedList(Generic[T]):
 
 
 def listing(call: ConsoleCall, items: Sequence[T], size: int, *names: str) -> PagedList[T]:
-    """The page of a listing that the query parameter `page` selects.
-
-    Args:
-        call: The request, whose other parameters are in the links.
-        items: All items.
-        size: Maximum number of items on a page.
-        names: The parts of the path of the listing.
-    """
+    """The page of a listing that the query parameter `page` selects."""
     count = max(1, -(-len(items) // size))
     wanted = call.query("page")
     number = min(int(wanted), count) if wanted.isascii() and wanted.isdecimal() else 1

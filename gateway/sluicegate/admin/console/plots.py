@@ -38,13 +38,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot.
-
-    Attributes:
-        title: What it shows.
-        description: Its most important values, for screen readers.
-        lines: Heights of horizontal lines, from `left` to the right edge.
-    """
+    """A plot."""
 
     title: str
     description: str
@@ -57,13 +51,7 @@ class Plot:
 
 
 def plot_by_day(title: str, unit: str, values: Sequence[tuple[str, int]]) -> Plot:
-    """One vertical bar for each day, with an axis.
-
-    Args:
-        title: What the plot shows.
-        unit: What is counted, in the plural.
-        values: Dates and values, from the oldest; at least one.
-    """
+    """One vertical bar for each day, with an axis."""
     ticks = axis_ticks(max(value for _, value in values))
     step = (WIDTH - _LEFT) / len(values)
     tall = _HEIGHT - _TOP - _BOTTOM
@@ -93,13 +81,7 @@ def plot_by_day(title: str, unit: str, values: Sequence[tuple[str, int]]) -> Plo
 
 
 def plot_largest(title: str, unit: str, values: Sequence[tuple[str, int]]) -> Plot:
-    """One horizontal bar for each name.
-
-    Args:
-        title: What the plot shows.
-        unit: What is counted, in the plural.
-        values: Names and values, from the largest; at least one.
-    """
+    """One horizontal bar for each name."""
     largest = max(1, *(value for _, value in values), 1)
     long = WIDTH - _NAMES - _VALUES
     bars, labels = [], []

@@ -20,22 +20,13 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 class Addresses:
-    """Addresses of pages, also behind a proxy that serves the gateway below a path.
-
-    Args:
-        public_url: The address of the gateway.
-    """
+    """Addresses of pages, also behind a proxy that serves the gateway below a path."""
 
     def __init__(self, public_url: str) -> None:
         self.base = urlsplit(public_url).path.rstrip("/") + PREFIX
 
     def of(self, *names: str, **query: str | int | None) -> str:
-        """The address of a page: `of("recipients", name, page=2)`.
-
-        Args:
-            names: The parts of its path, each a name that can contain any character.
-            query: Parameters. Those without a value are left out.
-        """
+        """The address of a page: `of("recipients", name, page=2)`."""
         path = "".join(f"/{quote(name, safe='')}" for name in names if name)
         given = {name: value for name, value in query.items() if value not in (None, "")}
         return self.base + path + (f"?{urlencode(given)}" if given else "")
@@ -48,12 +39,7 @@ class Addresses:
 
 
 class Templates:
-    """Renders the templates of the console.
-
-    Args:
-        addresses: Addresses of pages.
-        files: The style sheet and the script.
-    """
+    """Renders the templates of the console."""
 
     def __init__(self, addresses: Addresses, files: StaticFiles) -> None:
         self._environment = _environment()
@@ -64,12 +50,7 @@ class Templates:
         }
 
     def render(self, template: str, values: Mapping[str, Any]) -> str:
-        """A page.
-
-        Args:
-            template: Name of the template.
-            values: What it shows.
-        """
+        """A page."""
         return self._environment.get_template(template).render({**self._shared, **values})
 
 

@@ -46,16 +46,7 @@ _ADVICE = {
 
 
 class Pages:
-    """Makes responses.
-
-    Args:
-        addresses: Addresses of pages.
-        templates: Renders pages.
-        cookies: Sets cookies.
-        tokens: Protects forms.
-        messages: Signs messages.
-        entries: The entries of the main navigation.
-    """
+    """Makes responses."""
 
     def __init__(
         self,
@@ -84,16 +75,7 @@ class Pages:
         status: int = 200,
         binding: bytes = b"",
     ) -> Response:
-        """A page.
-
-        Args:
-            request: Contains the message to show.
-            template: Name of the template.
-            values: What it shows.
-            session: The session; `None` before the login.
-            status: HTTP status.
-            binding: What forms are bound to before the login.
-        """
+        """A page."""
         cookie = self.cookies.read(request, "message")
         message = self._messages.read(cookie, session) if cookie and session else None
         admin = None if session is None else session.admin

@@ -22,7 +22,6 @@ class Section(Generic[T]):
 
     Attributes:
         value: The content; `None` if there is a problem.
-        problem: The reason, for administrators.
     """
 
     value: T | None = None
@@ -30,12 +29,7 @@ class Section(Generic[T]):
 
 
 async def section(work: Awaitable[T], seconds: float = SECONDS) -> Section[T]:
-    """The result of some work, or the reason why there is none in time.
-
-    Args:
-        work: The work. It is cancelled if it takes too long.
-        seconds: The time.
-    """
+    """The result of some work, or the reason why there is none in time."""
     try:
         async with asyncio.timeout(seconds):
             return Section(await work)

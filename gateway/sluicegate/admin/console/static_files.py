@@ -29,11 +29,7 @@ class StaticFiles:
         return self._hashes[file], file
 
     async def serve(self, request: Request) -> Response:
-        """A file.
-
-        Raises:
-            NotFound: There is no such file, or the address is that of another version.
-        """
+        """A file."""
         name = request.path_params["file"]
         if self._hashes.get(name) != request.path_params["hash"]:
             raise NotFound("there is no such version of the file")

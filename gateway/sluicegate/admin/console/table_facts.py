@@ -34,10 +34,7 @@ class TableFacts:
 
     Attributes:
         timestamp: When the version was committed, epoch milliseconds.
-        files: Number of its data files.
         bytes: Size of these.
-        features: The reader features that these files need.
-        more_columns: Number of columns that are left out.
     """
 
     version: int

@@ -31,18 +31,7 @@ T = TypeVar("T")
 
 
 class PlaceChange:
-    """A change of one resource. Only entries that it depends on are known.
-
-    Args:
-        admin: The administrator.
-        place: The resource.
-        catalogs: Names of the configured catalogs.
-        entries: The entries in the part of the resource.
-        content: Its new content; `None` to delete it.
-
-    Attributes:
-        visible: The part of the entries that the administrator can see.
-    """
+    """A change of one resource. Only entries that it depends on are known."""
 
     def __init__(
         self,
@@ -60,12 +49,7 @@ class PlaceChange:
         self.visible = visible_entries(admin, entries)
 
     def check_file(self) -> SharesFile:
-        """The shares file that declares the resource.
-
-        Raises:
-            InvalidRequest: The new content is invalid.
-            NotFound: A resource around it does not exist.
-        """
+        """The shares file that declares the resource."""
         document = JsonDocument(self._place.write(StoredShares(self.visible), self._content))
         with refused_input():
             return check_shares_file(document, self._catalogs)
@@ -90,12 +74,7 @@ class PlaceChange:
         return Holders(holders, visible_entries(self._admin, holders))
 
     def difference(self, file: SharesFile, holders: Holders) -> Difference:
-        """What changes.
-
-        Raises:
-            PermissionDenied: The administrator does not manage all that would change.
-            InvalidRequest: The file grants an unknown share, or declares an id that is taken.
-        """
+        """What changes."""
         admin, visible = self._admin, self.visible
         declared = declared_entries(file.declaration)
         with refused_input():
@@ -113,19 +92,7 @@ class PlaceChange:
 def file_changes(
     admin: Admin, file: SharesFile, declared: Entries, entries: Entries, *, prune: bool
 ) -> tuple[Entries, Difference]:
-    """The entries that an administrator can see, and what a shares file changes.
-
-    Args:
-        admin: The administrator.
-        file: The shares file.
-        declared: Its entries.
-        entries: The stored entries that the changes depend on.
-        prune: Remove the shares and recipients that the file does not contain.
-
-    Raises:
-        PermissionDenied: The administrator does not manage all that would change.
-        InvalidRequest: The file grants an unknown share, or declares an id that is taken.
-    """
+    """The entries that an administrator can see, and what a shares file changes."""
     visible = visible_entries(admin, entries)
     check_grants(admin, visible, declared)
     with refused_input():

@@ -23,10 +23,7 @@ class Prepared:
     """Changes that were computed in a transaction.
 
     Attributes:
-        entries: The stored entries that they depend on.
         before: The resource before the changes, or `None`. A grant has the same content after them.
-        content: The resource after the changes, once they are made.
-        ends_access: Whether credentials or links end with the changes.
     """
 
     entries: Entries
@@ -37,12 +34,7 @@ class Prepared:
 
 
 class Committer:
-    """Makes changes of shares, recipients and grants.
-
-    Args:
-        store: The open database.
-        now: Epoch milliseconds.
-    """
+    """Makes changes of shares, recipients and grants."""
 
     def __init__(self, store: Store, now: Callable[[], int]) -> None:
         self._store = store
@@ -56,15 +48,7 @@ class Committer:
         difference: Difference,
         before: Content | None = None,
     ) -> Prepared:
-        """Changes with the access that ends.
-
-        Args:
-            connection: A transaction.
-            entries: The stored entries that they depend on.
-            visible: Those that the administrator can see. Nothing is said about other recipients.
-            difference: The changes.
-            before: The resource before the changes.
-        """
+        """Changes with the access that ends."""
         found = await ending_access(connection, entries, difference, self._now())
         known = [str(each) for each in found if ("recipient", (name_key(each.recipient),)) in visible]
         ending = replace(difference, ending=tuple(known))
@@ -81,7 +65,6 @@ class Committer:
 
         Args:
             prepare: Computes the changes, and is called again if something was written.
-            read: Returns what was changed, for the response.
         """
         for _ in range(_ATTEMPTS):
             async with self._store.read() as connection:

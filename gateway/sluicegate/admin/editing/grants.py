@@ -48,11 +48,6 @@ class GrantPlace:
         """The entry of a new grant.
 
         A limited administrator can grant shares only to recipients that it knows by their grants.
-
-        Raises:
-            InvalidRequest: There is no such share.
-            NotFound: There is no such recipient.
-            PermissionDenied: The administrator does not know of one.
         """
         share = visible.get(("share", (name_key(self.share),)))
         if share is None:
@@ -69,11 +64,7 @@ class GrantPlace:
         return Entry("grant", (recipient.names[0], share.names[0]), {})
 
     def ended(self, admin: Admin, visible: Entries) -> Entry:
-        """The entry of a grant to end.
-
-        Raises:
-            NotFound: There is no such grant.
-        """
+        """The entry of a grant to end."""
         found = visible.get(self.key)
         if found is not None:
             return found

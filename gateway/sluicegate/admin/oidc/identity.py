@@ -15,26 +15,14 @@ from sluicegate.database.names import name_key
 
 @dataclass(frozen=True, slots=True)
 class AdminIdentity:
-    """What an issuer says about an administrator.
-
-    Attributes:
-        values: Values of the role claim that the configuration mapped to roles.
-    """
+    """What an issuer says about an administrator."""
 
     issuer: str
     name: str
     values: tuple[str, ...]
 
     def admin(self, settings: AdminIssuerSettings, expires_at: int) -> Admin:
-        """The administrator, with the role that the settings map now.
-
-        Args:
-            settings: The issuer's section.
-            expires_at: Epoch milliseconds.
-
-        Raises:
-            PermissionDenied: The values are mapped to no role.
-        """
+        """The administrator, with the role that the settings map now."""
         role = _highest(settings.roles[each] for each in self.values if each in settings.roles)
         if role is None:
             note_claim("oidc", self.name)

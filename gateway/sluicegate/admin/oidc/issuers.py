@@ -18,12 +18,7 @@ _LONGEST_NAME = 255
 
 
 class AdminIssuer:
-    """The administrators of an issuer.
-
-    Args:
-        settings: The issuer's section.
-        clock: Seconds since the epoch.
-    """
+    """The administrators of an issuer."""
 
     def __init__(
         self, settings: AdminIssuerSettings, *, clock: Callable[[], float] = time.time
@@ -34,13 +29,7 @@ class AdminIssuer:
         self._clock = clock
 
     async def authenticate(self, token: WebToken) -> Admin | None:
-        """The administrator of a token; `None` if it is from another issuer.
-
-        Raises:
-            Unauthenticated: The token is not valid.
-            PermissionDenied: It is valid, but its claims contain no role.
-            Unavailable: The issuer's keys are not available.
-        """
+        """The administrator of a token; `None` if it is from another issuer."""
         verified = await self.identify(token)
         if verified is None:
             return None
@@ -48,12 +37,7 @@ class AdminIssuer:
         return identity.admin(self._settings, int(expires_at * 1000))
 
     async def identify(self, token: WebToken) -> tuple[AdminIdentity, float] | None:
-        """The identity in a token, and its expiry (seconds since the epoch); see `authenticate`.
-
-        Raises:
-            Unauthenticated: The token is not valid.
-            Unavailable: The issuer's keys are not available.
-        """
+        """The identity in a token, and its expiry (seconds since the epoch); see `authenticate`."""
         verified = await self._claims.verify(token)
         if verified is None:
             return None

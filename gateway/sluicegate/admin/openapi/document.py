@@ -18,12 +18,7 @@ _REFERENCE = "#/components/schemas/{model}"
 
 
 def document(public_url: str, routes: Iterable[AdminRoute]) -> dict[str, Any]:
-    """Return the document.
-
-    Args:
-        public_url: The URL of the gateway.
-        routes: The routes, with the models of their bodies.
-    """
+    """Return the document."""
     parts = sorted([*_FOLDER.glob("paths/*.yaml"), *_FOLDER.glob("schemas/*.yaml")])
     found = load_document([_FOLDER / "document.yaml", *parts])
     models: set[type[BaseModel]] = {ShareEntry, SchemaEntry, TableEntry, RecipientEntry}

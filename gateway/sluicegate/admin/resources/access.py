@@ -33,14 +33,7 @@ _PATH = "/recipients/{recipient}"
 
 
 class AccessResource:
-    """Serves the state of recipients.
-
-    Args:
-        access: Reads the state of recipients.
-        services: The storage that ends sessions.
-        settings: The settings of the gateway.
-        pages: Signs page tokens.
-    """
+    """Serves the state of recipients."""
 
     def __init__(
         self,

@@ -33,11 +33,7 @@ class NewAdmin(BaseModel):
 
 
 class AdminsResource:
-    """Serves `/admins`, for owners.
-
-    Args:
-        tokens: The administrators.
-    """
+    """Serves `/admins`, for owners."""
 
     def __init__(self, tokens: AdminTokens) -> None:
         self._tokens = tokens

@@ -27,12 +27,7 @@ _OPTIONS = ("dry_run", "prune", "check_sources")
 
 
 class ApplyResource:
-    """Serves `/apply` and `/me`.
-
-    Args:
-        editor: Applies shares files.
-        services: The catalogs, in which sources are looked up.
-    """
+    """Serves `/apply` and `/me`."""
 
     def __init__(self, editor: Editor, services: AdminServices) -> None:
         self._editor = editor

@@ -21,14 +21,7 @@ _MAX_BLOCKS = 1_000
 
 
 class AuditResource:
-    """Serves `/audit` and `/audit/head`.
-
-    Args:
-        settings: The settings of the gateway.
-        keys: Its signing keys.
-        store: The open database.
-        pages: Signs page tokens.
-    """
+    """Serves `/audit` and `/audit/head`."""
 
     def __init__(self, settings: Settings, keys: KeyRing, store: Store, pages: TokenSigner) -> None:
         self._settings = settings

@@ -21,12 +21,7 @@ _PATH = "/catalogs/{catalog}"
 
 
 class CatalogsResource:
-    """Serves listings of catalogs.
-
-    Args:
-        browser: Lists them.
-        pages: Signs page tokens.
-    """
+    """Serves listings of catalogs."""
 
     def __init__(self, browser: CatalogBrowser, pages: TokenSigner) -> None:
         self._browser = browser
@@ -108,11 +103,7 @@ class CatalogsResource:
 
 
 def asset_kind(value: str) -> AssetKind:
-    """The kind of assets with this name.
-
-    Raises:
-        InvalidRequest: There is none.
-    """
+    """The kind of assets with this name."""
     for kind in ASSET_KINDS:
         if kind == value:
             return kind

@@ -17,12 +17,7 @@ _PATH = "/recipients/{recipient}"
 
 
 class CredentialsResource:
-    """Serves the credentials of recipients.
-
-    Args:
-        access: Reads and changes it.
-        public_url: The URL at which recipients reach the gateway.
-    """
+    """Serves the credentials of recipients."""
 
     def __init__(self, access: RecipientAccess, public_url: str) -> None:
         self._access = access

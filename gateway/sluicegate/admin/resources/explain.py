@@ -30,13 +30,7 @@ _HIDDEN = "not shown: this requires the role for all shares of the recipient"
 
 
 class ExplainResource:
-    """Serves explanations. They issue nothing.
-
-    Args:
-        access: Reads recipients.
-        listings: Finds shares.
-        services: The services that explain.
-    """
+    """Serves explanations. They issue nothing."""
 
     def __init__(
         self, access: RecipientAccess, listings: EntryListings, services: AdminServices

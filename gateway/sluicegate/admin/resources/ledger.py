@@ -23,12 +23,7 @@ _FILTERS = ("recipient", "share", "table", "kind", "since", "until", "active")
 
 
 class LedgerResource:
-    """Serves `/ledger`.
-
-    Args:
-        store: The open database.
-        pages: Signs page tokens.
-    """
+    """Serves `/ledger`."""
 
     def __init__(self, store: Store, pages: TokenSigner) -> None:
         self._store = store

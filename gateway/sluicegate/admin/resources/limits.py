@@ -23,13 +23,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 class LimitsResource:
-    """Serves `/limits`.
-
-    Args:
-        store: The open database.
-        settings: The settings of the gateway, with the default limits.
-        pages: Signs page tokens.
-    """
+    """Serves `/limits`."""
 
     def __init__(self, store: Store, settings: Settings, pages: TokenSigner) -> None:
         self._store = store

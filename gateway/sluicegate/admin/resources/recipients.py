@@ -22,13 +22,7 @@ _GRANT = f"{_PATH}/grants/{{share}}"
 
 
 class RecipientsResource:
-    """Serves recipients.
-
-    Args:
-        editor: Reads and changes them.
-        listings: Lists them.
-        pages: Signs page tokens.
-    """
+    """Serves recipients."""
 
     def __init__(self, editor: Editor, listings: EntryListings, pages: TokenSigner) -> None:
         self._editor = editor

@@ -14,12 +14,7 @@ _SCHEDULE = "/schedules/{schedule}"
 
 
 class SchedulesResource:
-    """Serves `/schedules`.
-
-    Args:
-        schedules: Reports and changes schedules.
-        pages: Signs page tokens.
-    """
+    """Serves `/schedules`."""
 
     def __init__(self, schedules: Schedules, pages: TokenSigner) -> None:
         self._schedules = schedules

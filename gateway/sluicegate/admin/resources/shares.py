@@ -29,13 +29,7 @@ _INSIDE = ("schemas", "tables", *(f"{kind}s" for kind in ASSET_KINDS))
 
 
 class SharesResource:
-    """Serves shares.
-
-    Args:
-        editor: Reads and changes them.
-        listings: Lists them.
-        pages: Signs page tokens.
-    """
+    """Serves shares."""
 
     def __init__(self, editor: Editor, listings: EntryListings, pages: TokenSigner) -> None:
         self._editor = editor

@@ -20,12 +20,7 @@ from sluicegate.protocols.common.parameters import boolean
 
 
 class StoredResource:
-    """Serves `/export`, and the details of shares.
-
-    Args:
-        editor: Reads shares.
-        listings: Finds them.
-    """
+    """Serves `/export`, and the details of shares."""
 
     def __init__(self, editor: Editor, listings: EntryListings) -> None:
         self._editor = editor

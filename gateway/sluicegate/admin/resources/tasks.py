@@ -40,13 +40,7 @@ class PruneTasks(BaseModel):
 
 
 class TasksResource:
-    """Serves `/tasks`.
-
-    Args:
-        tasks: Finds, submits and changes tasks.
-        services: The configured executors.
-        pages: Signs page tokens.
-    """
+    """Serves `/tasks`."""
 
     def __init__(self, tasks: Tasks, services: AdminServices, pages: TokenSigner) -> None:
         self._tasks = tasks

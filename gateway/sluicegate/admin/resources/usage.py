@@ -13,11 +13,7 @@ from sluicegate.vending.usage.reads.models import reads_values
 
 
 class UsageResource:
-    """Serves `/usage`.
-
-    Args:
-        reports: Reads usage.
-    """
+    """Serves `/usage`."""
 
     def __init__(self, reports: UsageReports) -> None:
         self._reports = reports

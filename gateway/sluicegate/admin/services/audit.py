@@ -21,12 +21,7 @@ AUDIT_FILTERS = (
 
 
 def audit_query(admin: Admin, values: Mapping[str, str]) -> AuditQuery:
-    """The query of some filters (`AUDIT_FILTERS`) as a client sent them.
-
-    Raises:
-        InvalidRequest: A filter is not valid.
-        PermissionDenied: The administrator does not manage the share.
-    """
+    """The query of some filters (`AUDIT_FILTERS`) as a client sent them."""
     # The reader is needed only here.
     from sluicegate.audit.reading.query import AuditQuery
 

@@ -46,10 +46,6 @@ class TableNames:
 class CatalogBrowser:
     """Lists the catalogs with what the gateway can read of them.
 
-    Args:
-        catalogs: The configured catalogs, by name.
-        types: Names of their plugins, by the names of the catalogs.
-
     The methods raise `NotFound` if there is no such catalog or schema, and `Unavailable` if the catalog
     does not respond.
     """
@@ -82,14 +78,7 @@ class CatalogBrowser:
         return SchemaNames(names, None if names else catalog.reason_for_no_schemas)
 
     async def tables(self, name: str, schema: str, position: Position, size: int) -> TableNames:
-        """A page of the tables of a schema.
-
-        Args:
-            name: The catalog.
-            schema: The schema in the catalog.
-            position: Where the page starts.
-            size: Maximum number of tables.
-        """
+        """A page of the tables of a schema."""
         catalog = self.get(name)
         # The catalog decides the size of its pages, so a page of it can be several of this listing.
         found = await catalog.table_page(schema, position["page"])

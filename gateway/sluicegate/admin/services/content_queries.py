@@ -42,10 +42,6 @@ def _position(number: int) -> ColumnElement[int]:
 def matching(names: Mapping[str, str], text: str) -> tuple[Select[Any], FromClause]:
     """The schemas of shares, each with all of its tables and other assets, as far as they match.
 
-    Args:
-        names: Names of the shares, by their ids.
-        text: The text that names contain.
-
     Returns:
         The statement, whose columns are to be chosen, and the tables and other assets in it.
     """

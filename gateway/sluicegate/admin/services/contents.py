@@ -42,11 +42,7 @@ from sluicegate.protocols.explain.models import NamedKind
 
 @dataclass(frozen=True, slots=True)
 class SharedCounts:
-    """How much some shares contain.
-
-    Attributes:
-        open_ended: Shares and schemas whose content a catalog decides at each request.
-    """
+    """How much some shares contain."""
 
     shares: int
     schemas: int
@@ -79,7 +75,6 @@ class ContentRow:
 
     Attributes:
         source: The schema of a catalog that is shared entirely, as in the database, or `None`.
-        size: Number of the tables and other assets of the schema, with those of other pages.
         kind: The kind of the asset, or `None`.
         name: Its name, or `None`.
     """
@@ -114,9 +109,6 @@ _EMPTY = ContentSize(0, 0, 0)
 class SharedContents:
     """Reads the content of shares in parts.
 
-    Args:
-        store: The open database.
-
     Every method raises `Unavailable` if the database does not respond.
     """
 
@@ -146,14 +138,7 @@ class SharedContents:
     async def names(
         self, admin: Admin, text: str = "", *, first: int = 0, most: int | None = None
     ) -> Sequence[str]:
-        """Names of the shares of an administrator in which a name contains a text, sorted.
-
-        Args:
-            admin: The administrator.
-            text: The text, in any case, in the name of the share, a schema, a table or another asset.
-            first: Number of names to leave out.
-            most: Maximum number of names; `None` for all.
-        """
+        """Names of the shares of an administrator in which a name contains a text, sorted."""
         query = select(shares.c.name).where(_named(admin, text)).order_by(shares.c.key)
         async with self._store.read() as connection:
             return (await connection.execute(query.offset(first).limit(most))).scalars().all()
@@ -166,11 +151,7 @@ class SharedContents:
         return sorted(found)
 
     async def share(self, admin: Admin, name: str) -> StoredShare:
-        """A share by its name, in any case.
-
-        Raises:
-            NotFound: There is none. The message suggests a similar name that the administrator manages.
-        """
+        """A share by its name, in any case."""
         found = await self.shares([name])
         if found:
             return found[0]
@@ -197,12 +178,7 @@ class SharedContents:
         ]
 
     async def recipients(self, found: Sequence[StoredShare], most: int) -> dict[str, GrantedTo]:
-        """The recipients that are granted some shares, by the id of the share.
-
-        Args:
-            found: The shares.
-            most: Maximum number of names for each share.
-        """
+        """The recipients that are granted some shares, by the id of the share."""
         share, key = grants.c.share_id, recipients.c.key
         numbered = (
             select(
@@ -243,12 +219,6 @@ class SharedContents:
         """A part of the rows of each of some shares, by the id of the share.
 
         A share or schema whose name contains the text is complete.
-
-        Args:
-            found: The shares.
-            text: The text, in any case.
-            first: Position of the first row in each share, from 0.
-            most: Maximum number of rows of each share.
         """
         query, leaves = matching({share.id: share.name for share in found}, text)
         order = (schemas.c.key, leaves.c.position, leaves.c.kind, leaves.c.key)

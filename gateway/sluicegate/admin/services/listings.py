@@ -38,9 +38,6 @@ class ShareSummary:
     """A share without its content.
 
     Attributes:
-        schemas: The schemas that it declares.
-        tables: Number of the tables that it declares.
-        assets: Number of the other assets that it declares.
         recipients: Names of the recipients that can read it, sorted.
     """
 
@@ -53,9 +50,6 @@ class ShareSummary:
 
 class EntryListings:
     """Lists shares and recipients.
-
-    Args:
-        store: The open database.
 
     Methods with `after` and `most` return a part of a list that is sorted by casefolded names: after
     this name (`None` to begin), and at most so many. All raise `Unavailable` if the database does not
@@ -92,12 +86,7 @@ class EntryListings:
         ]
 
     async def share(self, admin: Admin, name: str, *more: Part) -> tuple[StoredShares, Entry]:
-        """A share without its content, and what else is requested.
-
-        Raises:
-            PermissionDenied: The administrator does not manage it.
-            NotFound: It does not exist. The message suggests a name.
-        """
+        """A share without its content, and what else is requested."""
         admin.check_share(name)
         async with self._store.read() as connection:
             found = await stored_shares(connection, [name], managed(admin))

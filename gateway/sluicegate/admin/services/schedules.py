@@ -24,10 +24,6 @@ _SHOWN_FIRINGS = 20
 class Schedules:
     """Reports, pauses, resumes and runs the configured schedules.
 
-    Args:
-        store: The open database.
-        settings: The settings of the gateway.
-
     The methods raise `NotFound` if there is no such schedule, and `Unavailable` if the database does
     not respond.
     """
@@ -53,12 +49,7 @@ class Schedules:
         return report | {"firings": await self._reports.firings(name, _SHOWN_FIRINGS)}
 
     async def run(self, name: str, by: str) -> dict[str, Any]:
-        """Let a schedule fire now; a service submits its tasks.
-
-        Raises:
-            FiringConflict: Tasks of an earlier firing are unfinished.
-            InvalidRequest: It fires only after another schedule.
-        """
+        """Let a schedule fire now; a service submits its tasks."""
         from sluicegate.delegation.schedules.reports import described_firing
 
         schedule = self._get(name)

@@ -24,23 +24,14 @@ TASK_FILTERS = ("status", "operation", "realm", "correlation_id", "schedule")
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """A task that a worker has.
-
-    Attributes:
-        expired: Whether its lease has expired: the worker is lost, and no other one has the task yet.
-    """
+    """A task that a worker has."""
 
     task: TaskRecord
     expired: bool
 
 
 class Tasks:
-    """Finds, submits and changes tasks, and provides the queue.
-
-    Args:
-        store: The open database.
-        settings: The settings of the gateway.
-    """
+    """Finds, submits and changes tasks, and provides the queue."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -49,18 +40,7 @@ class Tasks:
     async def find(
         self, values: Mapping[str, str], limit: int, after: str | None = None
     ) -> list[TaskRecord]:
-        """The tasks that some filters select, newest first.
-
-        Args:
-            values: Filters (`TASK_FILTERS`) as a client sent them.
-            limit: Maximum number of tasks.
-            after: Id of the last task of the previous page.
-
-        Raises:
-            InvalidRequest: There is no such status.
-            NotFound: There is no task `after`.
-            Unavailable: The database does not respond.
-        """
+        """The tasks that some filters select, newest first."""
         from sluicegate.delegation.queue.states import STATUSES
         from sluicegate.delegation.queue.tasks import TaskFilter
 
@@ -81,16 +61,7 @@ class Tasks:
         )
 
     async def submit(self, content: bytes, configured: ConfiguredInstances) -> TaskRecord:
-        """Submit a task, whose executor must be configured.
-
-        Args:
-            content: The request body of the delegation service.
-            configured: The configured instances.
-
-        Raises:
-            InvalidRequest: The task is invalid, or it is not allowed.
-            Unavailable: The database does not respond.
-        """
+        """Submit a task, whose executor must be configured."""
         from sluicegate.delegation.grants import RealmGrants
         from sluicegate.delegation.payloads.task_payload import TaskPayload
 
@@ -103,14 +74,7 @@ class Tasks:
         return found
 
     async def prune(self, older_than: int | None = None) -> int:
-        """Delete tasks that completed long ago, and return their number.
-
-        Args:
-            older_than: Minimum age in seconds; by default `delegation.retention`.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Delete tasks that completed long ago, and return their number."""
         from sluicegate.delegation.queue.retention import Retention
 
         age = self._settings.delegation.retention if older_than is None else older_than
@@ -119,13 +83,7 @@ class Tasks:
         return pruned
 
     async def cancel(self, task: str) -> TaskRecord:
-        """Cancel a task, or request it from its worker.
-
-        Raises:
-            NotFound: There is no such task.
-            TaskConflict: It has ended.
-            Unavailable: The database does not respond.
-        """
+        """Cancel a task, or request it from its worker."""
         found = await self.queue.cancel(task)
         note_changes([f"~ task {found.id}: cancelled"])
         return found
@@ -137,11 +95,7 @@ class Tasks:
         return found
 
     async def workers(self) -> dict[str, list[WorkerTask]]:
-        """The workers that have tasks, by name, with their tasks.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """The workers that have tasks, by name, with their tasks."""
         now, leased = await self.queue.leased()
         found: dict[str, list[WorkerTask]] = {}
         for task in leased:

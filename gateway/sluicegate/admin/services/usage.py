@@ -37,14 +37,7 @@ _ROWS = 1000
 
 
 class UsageReports:
-    """Reads usage.
-
-    Args:
-        store: The open database.
-        open_location: Opens a location with the storage that serves it.
-        settings: The section `usage` names the tables of usage.
-        now: Epoch milliseconds.
-    """
+    """Reads usage."""
 
     def __init__(
         self,
@@ -61,17 +54,7 @@ class UsageReports:
         self._now = now
 
     async def read(self, admin: Admin, values: Mapping[str, str]) -> UsageReport:
-        """The usage of the shares of an administrator.
-
-        Args:
-            admin: The administrator.
-            values: Parameters (`PARAMETERS`) as a client sent them. The default are the last 30 days.
-
-        Raises:
-            InvalidRequest: A parameter is not valid.
-            PermissionDenied: The administrator does not manage the share.
-            Unavailable: The database does not respond.
-        """
+        """The usage of the shares of an administrator."""
         query = self.query(admin, values)
         async with self._store.read() as connection:
             return await read_usage(connection, query)
@@ -80,18 +63,6 @@ class UsageReports:
         """What recipients read of the shares of an administrator.
 
         Reads without a known recipient belong to no share.
-
-        Args:
-            admin: The administrator.
-            values: As for `read`.
-
-        Raises:
-            InvalidRequest: A parameter is not valid.
-            PermissionDenied: The administrator does not manage the share.
-            UnsupportedOperation: The configuration has no tables of usage, or no storage serves them.
-            NotFound: There is no table.
-            TableUnreadable: The table is damaged, too large, or not a table of usage.
-            Unavailable: The store does not respond, or the table was changed while it was read.
         """
         query = self.query(admin, values)
         table = self._daily

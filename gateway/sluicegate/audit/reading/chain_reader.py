@@ -26,12 +26,7 @@ _ROWS_PER_BLOCK = 16
 
 @dataclass
 class Limits:
-    """What may be read.
-
-    Attributes:
-        most: Once so many records of a chain are found, the rest of its page is left out.
-        blocks: Number of blocks of all chains that may still be read.
-    """
+    """What may be read."""
 
     most: int | None
     blocks: int | None
@@ -41,7 +36,6 @@ class ChainReader:
     """Reads the selected records of one chain, newest first.
 
     Attributes:
-        found: Those that were read.
         read_until: Time up to which the chain was read, epoch milliseconds.
     """
 
@@ -146,9 +140,7 @@ class _Selected:
     """What some blocks contain.
 
     Attributes:
-        records: The selected records, newest first.
         oldest: The smallest time of all records, epoch milliseconds.
-        first_seq: First number of the oldest block.
     """
 
     records: list[StoredRecord]
@@ -157,16 +149,7 @@ class _Selected:
 
 
 class _Selector:
-    """Selects the records of blocks.
-
-    Args:
-        query: What to search for.
-        before: Records have a smaller number than this.
-        limits: What may be read.
-
-    Attributes:
-        older: Number of blocks in sequence, up to the last one, that contain only older records.
-    """
+    """Selects the records of blocks."""
 
     def __init__(self, query: AuditQuery, before: int | None, limits: Limits) -> None:
         self._query = query

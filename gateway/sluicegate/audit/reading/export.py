@@ -35,16 +35,6 @@ async def export_lines(
     first, unless this is the first one of the chain. The times of records are only almost in order. A
     chain starts at the first record that was made at or after `since`, and ends before a block with
     only later records.
-
-    Args:
-        store: The open database.
-        after: The last record that was deleted, by numbers of chains. Other chains are left out.
-        since: Start, epoch milliseconds.
-        until: End, epoch milliseconds.
-
-    Raises:
-        Unavailable: The database does not respond.
-        ValueError: A block is unreadable.
     """
     chains = [_chain_lines(store, number, end, since, until) for number, end in after.items()]
     waiting: list[tuple[int, int, bytes]] = []  # the next line of each chain, and its time

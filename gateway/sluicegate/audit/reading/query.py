@@ -16,13 +16,7 @@ from sluicegate.database.names import name_key
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record, and its place in the chain.
-
-    Attributes:
-        seq: Its number.
-        mac: Its MAC, hexadecimal.
-        chain: Number of the chain in the database; 0 in chains without a number.
-    """
+    """A record, and its place in the chain."""
 
     seq: int
     mac: str
@@ -37,15 +31,6 @@ class AuditQuery:
     Attributes:
         since: Made at or after this time, epoch milliseconds.
         until: Made before this time, epoch milliseconds.
-        recipient: Name of the recipient that sent the request. Names are case-insensitive.
-        admin: Name of the administrator, or of the user of a command.
-        share: Name of the share.
-        resource: Name of the resource, or of what contains it, for example `share.schema`.
-        action: The operation.
-        outcome: The decision.
-        rule: The rule that decided, or how it begins.
-        address: IP address of the sender.
-        request_id: Id of the request.
         shares: Only records of these shares, as casefolded names.
     """
 
@@ -100,11 +85,7 @@ class AuditQuery:
 
 
 def stored_record(line: bytes) -> StoredRecord:
-    """Return the record in a line of a chain.
-
-    Raises:
-        ValueError: The line is none.
-    """
+    """Return the record in a line of a chain."""
     values = orjson.loads(line)
     try:
         return StoredRecord(values["seq"], values["mac"], record_of(values), values.get("chain", 0))

@@ -45,17 +45,9 @@ async def first_block_since(
 ) -> tuple[int, ChainPosition | None] | None:
     """Return where the records of a chain from a time on start.
 
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        since: Epoch milliseconds.
-
     Returns:
         The first number of the first block with such a record, and the last record before this block,
         if it is stored; or `None` if there are no such records.
-
-    Raises:
-        Unavailable: The database does not respond.
     """
     start, margin = await claimed_start(store, chain, since), _Margin()
     async for page in pages_before(store, chain, start):
@@ -73,18 +65,9 @@ async def first_block_since(
 async def end_until(store: Store, chain: int, until: int, before: int | None) -> int | None:
     """Return where the records of a chain from before a time end.
 
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        until: The time, epoch milliseconds.
-        before: Only blocks whose first line has a smaller number than this.
-
     Returns:
         A number that is larger than the first number of each block with such a record; or `None` if
         there are no such records.
-
-    Raises:
-        Unavailable: The database does not respond.
     """
     last, margin = await claimed_end(store, chain, until, before), _Margin()
     start = None if last is None else last + 1

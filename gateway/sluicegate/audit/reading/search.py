@@ -30,7 +30,6 @@ class RecordsPage:
     """A page of a search.
 
     Attributes:
-        records: The records, newest first.
         before: Where the next page starts; `None` for no more.
     """
 
@@ -41,17 +40,7 @@ class RecordsPage:
 async def search(
     store: Store, keys: ChainKeys, query: AuditQuery, before: Before | None = None
 ) -> AsyncIterator[StoredRecord]:
-    """The selected records of all chains, newest first.
-
-    Args:
-        store: The open database.
-        keys: The keys of the chains, for the index.
-        query: What to search for.
-        before: Where to continue.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The selected records of all chains, newest first."""
     merged = await _Merged.of(store, keys, query, before or {}, Limits(None, None))
     while (found := await merged.next()) is not None:
         yield found
@@ -66,19 +55,7 @@ async def search_page(
     before: Before | None,
     max_blocks: int,
 ) -> RecordsPage:
-    """Return one page of a search.
-
-    Args:
-        store: The open database.
-        keys: The keys of the chains, for the index.
-        query: What to search for.
-        limit: Maximum number of records.
-        before: The attribute of the previous page.
-        max_blocks: Number of blocks after which the page ends, even if it contains fewer records.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return one page of a search."""
     limits = Limits(limit + 1, max_blocks)
     merged = await _Merged.of(store, keys, query, before or {}, limits)
     records: list[StoredRecord] = []
@@ -88,11 +65,7 @@ async def search_page(
 
 
 async def find_record(store: Store, query: AuditQuery, chain: int, seq: int) -> StoredRecord | None:
-    """Return the record at a place, if the query selects it.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return the record at a place, if the query selects it."""
     async for page in pages_before(store, chain, seq + 1):
         found = (each for block in page for each in select_lines(lines_of(block), query))
         return next((each for each in found if each.seq == seq), None)
@@ -113,11 +86,7 @@ def parse_place(text: str) -> Before | None:
 
 
 def search_files(directory: Path, query: AuditQuery, *, limit: int) -> list[StoredRecord]:
-    """Return the newest selected records in the chains of a directory, newest first.
-
-    Raises:
-        ConfigurationError: The directory can't be read.
-    """
+    """Return the newest selected records in the chains of a directory, newest first."""
     try:
         found = _in_directory(directory, query)
         return heapq.nlargest(limit, found, key=lambda each: (each.record.at, each.seq))

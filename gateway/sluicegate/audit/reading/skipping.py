@@ -29,7 +29,6 @@ class ChainPart:
     Attributes:
         first: The first number; `None` for the start of the chain.
         before: The number after the last one; `None` for the end of the chain.
-        rows: Number of rows of the index that were read to find it.
     """
 
     first: int | None
@@ -58,17 +57,7 @@ def required_names(query: AuditQuery) -> list[Name]:
 async def parts(
     store: Store, chain: int, before: int | None, check: AbsenceCheck | None
 ) -> AsyncIterator[ChainPart]:
-    """The parts of a chain that can contain selected records, newest first.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        before: Records have a smaller number than this.
-        check: Says which ranges contain no selected record; `None` if no index can say this.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The parts of a chain that can contain selected records, newest first."""
     end, start, size, rows = before, before, _FIRST_PAGE, 0
     while check is not None:
         page = await rows_before(store, chain, start, size)

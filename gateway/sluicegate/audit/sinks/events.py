@@ -16,11 +16,7 @@ _NAMES = ("request_id", "address", "resource", "share", "outcome", "status", "ru
 
 @dataclass(frozen=True, slots=True)
 class EventSink:
-    """Sends each record as an event `audit.ACTION`. Plugins that fail lose it.
-
-    Attributes:
-        notify: Sends an event to all plugins.
-    """
+    """Sends each record as an event `audit.ACTION`. Plugins that fail lose it."""
 
     notify: Callable[[Event], None]
 

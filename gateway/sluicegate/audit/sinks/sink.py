@@ -19,31 +19,16 @@ class Sink(Protocol):
         """Add records to the chain, and return when they are durable. All are stored, or none.
 
         If the sink does not respond in time, records can be stored although this raises.
-
-        Raises:
-            Unavailable: They can't be stored. It is raised within a bounded time.
         """
 
     async def delete_before(self, oldest: int) -> None:
-        """Delete records that were made before `oldest`, epoch milliseconds.
-
-        Raises:
-            Unavailable: They can't be deleted.
-        """
+        """Delete records that were made before `oldest`, epoch milliseconds."""
 
     async def seal_others(self) -> None:
-        """Record where other chains end, if the sink knows any.
-
-        Raises:
-            Unavailable: This can't be stored.
-        """
+        """Record where other chains end, if the sink knows any."""
 
     async def index_records(self) -> bool:
-        """Index some records, if the sink has an index, and return whether more can be indexed now.
-
-        Raises:
-            Unavailable: The index can't be read or written.
-        """
+        """Index some records, if the sink has an index, and return whether more can be indexed now."""
 
     async def aclose(self) -> None:
         """Release files and locks."""

@@ -33,18 +33,9 @@ async def verify_database(
 ) -> list[VerifiedChain]:
     """Verify all records that the database contained at the start.
 
-    Args:
-        store: The open database.
-        keys: The keys of the chains.
-        expected: Positions that earlier verifications returned.
-        retention: Seconds for which the configuration keeps records, if it is known.
-
     Returns:
         The results of the chains, the one of earlier versions first if it has records, and of the
         register of chains if it is not intact.
-
-    Raises:
-        Unavailable: The database does not respond.
     """
     stored = await chain_numbers(store)
     register = registered(await read_chains(store), keys)

@@ -11,11 +11,7 @@ _DELAY = 60_000
 
 
 class DeletionCheck:
-    """Takes the records of deletions in their order.
-
-    Args:
-        retention: Seconds for which the configuration keeps records now, if it is known.
-    """
+    """Takes the records of deletions in their order."""
 
     def __init__(self, retention: int | None) -> None:
         self._retention = retention

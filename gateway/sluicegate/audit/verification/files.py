@@ -34,17 +34,7 @@ def verify_path(
     expected: Collection[ChainPosition] = (),
     retention: int | None = None,
 ) -> Iterator[VerifiedChain]:
-    """Verify the chains in a directory of a file sink, or an export.
-
-    Args:
-        path: The directory, or a file.
-        keys: The keys of the chains.
-        expected: Positions that earlier verifications returned.
-        retention: Seconds for which the configuration keeps records, if it is known.
-
-    Raises:
-        ConfigurationError: The path can't be read, or contains no chain.
-    """
+    """Verify the chains in a directory of a file sink, or an export."""
     try:
         if not path.is_dir():
             yield from _verify_export(path, keys, expected)

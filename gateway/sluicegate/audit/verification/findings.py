@@ -26,12 +26,7 @@ FindingKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ChainFinding:
-    """What is wrong with a chain.
-
-    Attributes:
-        seq: Number of the first record that is wrong or missing.
-        message: What was found.
-    """
+    """What is wrong with a chain."""
 
     kind: FindingKind
     seq: int
@@ -43,14 +38,7 @@ class VerifiedChain:
     """The result for one chain.
 
     Attributes:
-        chain: Its name.
-        records: Number of records that were verified.
-        first: Number of the first one, or 0 if there are none.
-        head: The last record that was verified.
         finding: The first thing that is wrong, or `None`.
-        matched: The expected positions that the chain contains.
-        notes: What is not wrong, but worth a look.
-        sealed: Up to which record the chain says that others were written, by their numbers.
     """
 
     chain: str

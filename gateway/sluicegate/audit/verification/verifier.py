@@ -28,16 +28,7 @@ class _Suspicion:
 
 
 class ChainVerifier:
-    """Takes the lines of a chain in their order, and finds the first one that is wrong.
-
-    Args:
-        chain: Name of the chain.
-        keys: The keys of the chain.
-        after: The line before the first one. Without it, the MAC of the first line is not verified.
-        expected: Positions that earlier verifications returned.
-        retention: Seconds for which the configuration keeps records, if it is known.
-        number: Number of the chain, which its lines contain, or 0.
-    """
+    """Takes the lines of a chain in their order, and finds the first one that is wrong."""
 
     def __init__(
         self,
@@ -108,7 +99,6 @@ class ChainVerifier:
         """Return the result, after the last line.
 
         Args:
-            head: The head, or `None` if it is missing or not authentic.
             has_head: Whether the chain must have a head. Exports don't have one.
         """
         if self._finding is None and self._suspicion is not None:

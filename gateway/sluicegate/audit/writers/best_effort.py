@@ -26,11 +26,6 @@ class BestEffortWriter:
 
     While the sink can't be written, entries wait in memory. Without space for more, they are lost. When
     the sink can be written again, the chain gets a record of their number.
-
-    Args:
-        sink: The sink.
-        capacity: Bytes that can wait.
-        retry: Seconds between attempts while the sink can't be written.
     """
 
     def __init__(self, sink: Sink, *, capacity: int = CAPACITY, retry: float = _RETRY) -> None:

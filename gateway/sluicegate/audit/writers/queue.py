@@ -19,11 +19,7 @@ _Ticket = TypeVar("_Ticket")
 
 
 class EntryQueue(Generic[_Ticket]):
-    """Entries with one more value each, in order.
-
-    Args:
-        capacity: Bytes that can wait.
-    """
+    """Entries with one more value each, in order."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

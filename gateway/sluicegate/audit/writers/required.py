@@ -27,12 +27,7 @@ Done = asyncio.Future[None]
 
 
 class RequiredWriter:
-    """Writes to a sink while `writing` is entered. Requests fail while the sink can't be written.
-
-    Args:
-        sink: The sink.
-        capacity: Bytes that can wait.
-    """
+    """Writes to a sink while `writing` is entered. Requests fail while the sink can't be written."""
 
     def __init__(self, sink: Sink, *, capacity: int = CAPACITY) -> None:
         self._sink = sink

@@ -134,11 +134,7 @@ def who_can(ctx: click.Context, table: str, kind: str | None, offline: bool, as_
 
 
 def _answered(ctx: click.Context, path: str, query: Query) -> Content:
-    """The explanation.
-
-    Raises:
-        UsageError: A name is unknown.
-    """
+    """The explanation."""
     try:
         return manage(ctx, lambda target: get(target, path, query))
     except NotFound as error:

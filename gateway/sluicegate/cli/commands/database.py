@@ -91,11 +91,7 @@ def backup(ctx: click.Context, directory: Path, as_json: bool) -> None:
 
 
 def _files(settings: Settings) -> tuple[Path, list[Path]]:
-    """The database, and the key file if the gateway has created one.
-
-    Raises:
-        ConfigurationError: The database is PostgreSQL, or does not exist.
-    """
+    """The database, and the key file if the gateway has created one."""
     from sluicegate.database.urls import DatabaseUrl
     from sluicegate.signing.load import signing_key_path
 

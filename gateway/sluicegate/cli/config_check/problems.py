@@ -16,11 +16,7 @@ _PLACE = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+):(?P<column>[0-9]+): (?P<mes
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """A problem, with its position from 1; 0 if the problem has none.
-
-    Attributes:
-        text: `file:line:column: message`.
-    """
+    """A problem, with its position from 1; 0 if the problem has none."""
 
     line: int
     column: int

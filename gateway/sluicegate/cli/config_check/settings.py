@@ -42,7 +42,6 @@ class CheckedSettings:
 
     Attributes:
         settings: `None` if nothing of the file can be used.
-        ignored: Starts of lines about values that are only placeholders.
     """
 
     settings: Settings | None = None

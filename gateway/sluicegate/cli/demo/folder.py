@@ -53,11 +53,7 @@ class DemoFolder:
 
     @classmethod
     def create(cls, path: Path) -> DemoFolder:
-        """Create the folder, or use an existing empty one.
-
-        Raises:
-            ConfigurationError: The folder is not empty, or cannot be created.
-        """
+        """Create the folder, or use an existing empty one."""
         path = path.absolute()
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -78,11 +74,7 @@ class DemoFolder:
         return self.path / f"{RECIPIENT}.share"
 
     def configure(self, port: int) -> Settings:
-        """Write `gateway.yaml` and read it as `sluicegate serve` does.
-
-        Args:
-            port: The port to listen on; 0 selects a free port.
-        """
+        """Write `gateway.yaml` and read it as `sluicegate serve` does."""
         file = self.path / "gateway.yaml"
         file.write_text(
             _CONFIGURATION.format(

@@ -27,11 +27,7 @@ class DemoFailed(SluicegateError):
 
 
 class Recipient:
-    """A recipient with a profile and the official client.
-
-    Raises:
-        ConfigurationError: The client is not installed.
-    """
+    """A recipient with a profile and the official client."""
 
     def __init__(self, profile: Path) -> None:
         try:
@@ -45,11 +41,7 @@ class Recipient:
     def read(
         self, table: str, *, version: int | None = None, timestamp: str | None = None
     ) -> pd.DataFrame:
-        """Read the rows of a table.
-
-        Raises:
-            DemoFailed: The client reports an error.
-        """
+        """Read the rows of a table."""
         from delta_sharing.protocol import DeltaSharingProfile, Table
         from delta_sharing.reader import DeltaSharingReader
         from delta_sharing.rest_client import DataSharingRestClient
@@ -74,11 +66,7 @@ def show(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def verify(recipient: Recipient, table: DemoTable, say: Callable[[str], None]) -> None:
-    """Read all versions of a table, by number and by time, and compare every row.
-
-    Raises:
-        DemoFailed: A row differs.
-    """
+    """Read all versions of a table, by number and by time, and compare every row."""
     for number, version in enumerate(table.versions):
         _compare(f"{table.name} version {number}", version, recipient.read(table.name, version=number))
         say(f"    version {number}: {version.rows.num_rows:,} rows as written")
@@ -89,11 +77,7 @@ def verify(recipient: Recipient, table: DemoTable, say: Callable[[str], None]) -
 
 
 def verify_latest(table: DemoTable, frame: pd.DataFrame) -> None:
-    """Compare the rows of the newest version.
-
-    Raises:
-        DemoFailed: A row differs.
-    """
+    """Compare the rows of the newest version."""
     _compare(table.name, table.versions[-1], frame)
 
 

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def difference(expected: pa.Table, frame: pd.DataFrame) -> str | None:
-    """Describe the first difference between a frame and the expected rows, or return `None`.
-
-    Args:
-        expected: The rows, in any order, with the types of the table.
-        frame: The frame that the client read.
-    """
+    """Describe the first difference between a frame and the expected rows, or return `None`."""
     if list(frame.columns) != expected.column_names:
         return f"the columns are {list(frame.columns)} instead of {expected.column_names}"
     if len(frame) != expected.num_rows:

@@ -35,19 +35,7 @@ class Interrupted(Exception):
 
 
 async def run_demo(folder: DemoFolder, *, port: int, check: bool, say: Say) -> None:
-    """Write tables, share them, serve them and read them back; then serve until a signal.
-
-    Args:
-        folder: An empty folder.
-        port: The port to listen on; 0 selects a free port.
-        check: Compare every row of every version, then return.
-        say: Called with each line of output.
-
-    Raises:
-        DemoFailed: A recipient reads other rows than those written.
-        ConfigurationError: A package is not installed, or the gateway cannot start.
-        Interrupted: A signal arrived before the tables were read back.
-    """
+    """Write tables, share them, serve them and read them back; then serve until a signal."""
     say(f"Sluicegate demo in {folder.path}\n")
     recipient = await to_thread.run_sync(Recipient, folder.profile)
     settings = folder.configure(port)

@@ -21,12 +21,7 @@ _BETWEEN_VERSIONS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A version of a table.
-
-    Attributes:
-        rows: All of its rows.
-        at: A time at which it was the newest version.
-    """
+    """A version of a table."""
 
     rows: pa.Table
     at: datetime
@@ -42,11 +37,7 @@ class DemoTable:
 
 
 def write_tables(folder: Path) -> Iterator[DemoTable]:
-    """Write the three tables into subfolders that have their names.
-
-    Raises:
-        ConfigurationError: The library that writes Delta tables is not installed.
-    """
+    """Write the three tables into subfolders that have their names."""
     try:
         import deltalake  # noqa: F401
     except ImportError as error:

@@ -41,11 +41,7 @@ def database_checks(settings: Settings) -> Iterator[Check]:
 
 @asynccontextmanager
 async def opened(database: DatabaseUrl) -> AsyncIterator[AsyncConnection]:
-    """Connect to an existing database as it is, without migrating it.
-
-    Raises:
-        ConfigurationError: It does not respond, or rejects a statement.
-    """
+    """Connect to an existing database as it is, without migrating it."""
     engine = create_engine(database)
     try:
         async with engine.begin() as connection:

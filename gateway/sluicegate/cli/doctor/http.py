@@ -43,10 +43,6 @@ async def get(url: str, *, first_bytes: bool = False) -> Answer:
 
     Args:
         url: The URL, which never appears in messages.
-        first_bytes: Request the first 16 bytes only.
-
-    Raises:
-        Unreachable: There is no response.
     """
     import aiohttp
 

@@ -38,13 +38,7 @@ _CORRECT = "correct the configuration; `sluicegate config check` shows all probl
 
 
 async def diagnose(settings: Settings, groups: Collection[str], timeout: float) -> list[CheckResult]:
-    """Run the checks of the given groups against a deployment.
-
-    Args:
-        settings: The configuration.
-        groups: Some of `GROUPS`.
-        timeout: Seconds for each check.
-    """
+    """Run the checks of the given groups against a deployment."""
     try:
         instances = _instances(settings)
     except ConfigurationError as error:

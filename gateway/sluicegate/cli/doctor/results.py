@@ -22,8 +22,6 @@ class Finding:
     """What a check found.
 
     Attributes:
-        status: `skipped` if the deployment has nothing to check, or an earlier problem prevents it.
-        message: One line, without secrets and signed URLs.
         remedy: What to do; empty if there is nothing to do.
     """
 
@@ -34,14 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check.
-
-    Attributes:
-        group: One of the groups of `--only`.
-        name: What is checked, such as `catalog lake`.
-        run: Yields findings; an exception is a finding too, and ends the check.
-        remedy: What to do if an exception ends it.
-    """
+    """A check."""
 
     group: str
     name: str
@@ -62,12 +53,7 @@ class CheckResult:
 
 
 async def run_checks(checks: Sequence[Check], timeout: float) -> list[CheckResult]:
-    """Run all checks, and return their outcomes in the order of the checks.
-
-    Args:
-        checks: The checks.
-        timeout: Seconds for each check. Findings until then are kept.
-    """
+    """Run all checks, and return their outcomes in the order of the checks."""
     slots = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def run(check: Check) -> list[CheckResult]:

@@ -15,23 +15,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./=-]+")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An object.
-
-    Attributes:
-        key: Its key in the store.
-        name: Its name relative to the directory that was listed.
-    """
+    """An object."""
 
     key: str
     name: str
 
 
 async def find_sample(directory: ObjectDirectory) -> Sample | None:
-    """Return one of the first objects in a directory that isn't empty; `None` if there is none.
-
-    Raises:
-        Exception: What the store's library raises if the directory cannot be listed.
-    """
+    """Return one of the first objects in a directory that isn't empty; `None` if there is none."""
     batches = directory.store.list(directory.prefix or None, chunk_size=_BATCH)
     seen = 0
     async for batch in batches:
@@ -46,9 +37,5 @@ async def find_sample(directory: ObjectDirectory) -> Sample | None:
 
 
 async def read_byte(directory: ObjectDirectory, key: str) -> None:
-    """Read the first byte of an object.
-
-    Raises:
-        Exception: What the store's library raises if the object cannot be read.
-    """
+    """Read the first byte of an object."""
     await directory.store.get_range_async(key, start=0, length=1)

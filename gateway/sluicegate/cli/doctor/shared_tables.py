@@ -67,12 +67,7 @@ async def _check(table: DeclaredTable, instances: Instances) -> AsyncIterator[Fi
 
 
 async def declared_tables(settings: Settings, *conditions: ColumnElement[bool]) -> list[DeclaredTable]:
-    """The first tables that are declared, by name. None if the database does not exist, or is older.
-
-    Args:
-        settings: The configuration.
-        conditions: Conditions on columns of `shared_tables`.
-    """
+    """The first tables that are declared, by name. None if the database does not exist, or is older."""
     database = DatabaseUrl.parse(settings.database.get_secret_value())
     if database.dialect == "sqlite" and not await anyio.Path(database.target).exists():
         return []

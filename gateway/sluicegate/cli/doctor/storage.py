@@ -23,12 +23,7 @@ _ACCESS = (
 
 
 def storage_checks(storages: Mapping[str, Storage], public_url: str) -> Iterator[Check]:
-    """One check for each storage.
-
-    Args:
-        storages: The storages by name.
-        public_url: Address of the gateway, which serves the URLs of some storages itself.
-    """
+    """One check for each storage."""
     for name, storage in storages.items():
         title = f"{name} {storage.prefix}"
         yield Check("storage", title, partial(_check, storage, public_url), _ACCESS)

@@ -44,13 +44,7 @@ async def _check(storage: Storage, vendor: CredentialVendor) -> AsyncIterator[Fi
 async def try_credentials(
     vendor: CredentialVendor, storage: Storage, location: str
 ) -> AsyncIterator[Finding]:
-    """Request credentials for a directory, and use them there and around it.
-
-    Args:
-        vendor: Issues the credentials.
-        storage: Serves the directory.
-        location: The directory, in its canonical form.
-    """
+    """Request credentials for a directory, and use them there and around it."""
     credentials = await vendor.vend(Scope((location,), _LIFETIME, NOBODY))
     yield _issued(credentials)
     try:

@@ -51,9 +51,6 @@ class LocalTarget:
     """The configured database, and the configured plugins, which are loaded when they are needed.
 
     Args:
-        settings: The settings of the gateway.
-        store: Its open database.
-        stack: Closes what is opened.
         on_progress: Is called with the number of sources that were looked up, and of all.
     """
 
@@ -197,11 +194,7 @@ class LocalTarget:
 async def open_local(
     settings: Settings, on_progress: Callable[[int, int], None]
 ) -> AsyncIterator[LocalTarget]:
-    """Open the configured database.
-
-    Raises:
-        ConfigurationError: The database cannot be opened.
-    """
+    """Open the configured database."""
     async with open_store(settings) as store, AsyncExitStack() as stack:
         # Results contain what a gateway would log.
         gateway_log, ignored = logging.getLogger("sluicegate"), logging.NullHandler()

@@ -21,13 +21,7 @@ from sluicegate.telemetry.context import RequestInfo
 
 
 class RecordedChanges:
-    """Records commands before they change something, and with what they changed.
-
-    Args:
-        settings: The configuration, whose section `audit` says where.
-        store: Its open database.
-        stack: Closes the log, which is opened when it is needed.
-    """
+    """Records commands before they change something, and with what they changed."""
 
     def __init__(self, settings: Settings, store: Store, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -37,16 +31,7 @@ class RecordedChanges:
 
     @asynccontextmanager
     async def recorded(self, action: str, scope: Mapping[str, Any]) -> AsyncIterator[None]:
-        """Record a change around the block that makes it, and contributes its facts.
-
-        Args:
-            action: The operation; that of the Admin API, if it has the same.
-            scope: The ASGI scope of its request, with the names in its path; empty without a request.
-
-        Raises:
-            Unavailable: It can't be recorded, and the configuration requires it. The block is not
-                entered if that fails before.
-        """
+        """Record a change around the block that makes it, and contributes its facts."""
         if self._settings.audit.mode == "off":
             yield
             return

@@ -47,8 +47,6 @@ class RemoteTarget:
     """A gateway, managed by an administrator with a token.
 
     Args:
-        server: The URL and the token.
-        client: Sends requests, without following redirects.
         on_version: Is called with the version of a gateway that differs from this one.
     """
 

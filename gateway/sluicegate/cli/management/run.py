@@ -27,14 +27,7 @@ def manage(
     """Return the result of `work` with what the command manages.
 
     Args:
-        ctx: The command.
-        work: Sends the requests of the command.
-        writes_profiles: Whether profiles or links are created, which contain the gateway's URL.
         on_progress: Is called with the number of sources that were looked up, and of all.
-
-    Raises:
-        ConfigurationError: The configuration is invalid, or the database cannot be opened.
-        SluicegateError: A request fails.
     """
 
     async def run() -> _Result:

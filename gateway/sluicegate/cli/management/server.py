@@ -31,12 +31,7 @@ _LONGEST_TOKEN = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A gateway to manage.
-
-    Attributes:
-        url: Its URL, without a slash at the end.
-        token_source: Where the token is from, for messages.
-    """
+    """A gateway to manage."""
 
     url: str
     token: str = field(repr=False)
@@ -66,11 +61,7 @@ def server_options() -> list[click.Option]:
 
 
 def refused_options(*, also_variable: bool) -> list[click.Option]:
-    """The same options for commands that work with files and processes of this machine.
-
-    Args:
-        also_variable: See `refuse_server`.
-    """
+    """The same options for commands that work with files and processes of this machine."""
     refuse = partial(_refuse, also_variable=also_variable)
     return [
         click.Option([name], expose_value=False, hidden=True, callback=refuse)
@@ -82,13 +73,8 @@ def refuse_server(ctx: click.Context, command: str, *, also_variable: bool) -> N
     """Reject a `--server` that was given before the name of a command that cannot manage a gateway.
 
     Args:
-        ctx: The context of all commands.
-        command: The name of the command.
         also_variable: Whether the environment variable is rejected, too, because the command would
             change a database that the user does not expect.
-
-    Raises:
-        UsageError: A server is given.
     """
     if ctx.meta.get(_SERVER_KEY) or ctx.meta.get(_TOKEN_KEY):
         raise click.UsageError(_only_local(command))
@@ -102,12 +88,7 @@ def is_remote(ctx: click.Context) -> bool:
 
 
 def given_server(ctx: click.Context) -> Server | None:
-    """The gateway to manage; `None` for the configured database.
-
-    Raises:
-        UsageError: Options contradict each other.
-        ConfigurationError: The URL is invalid, or there is no token.
-    """
+    """The gateway to manage; `None` for the configured database."""
     given: str | None = ctx.meta.get(_SERVER_KEY)
     if given is not None and explicit_config(ctx):
         raise click.UsageError("--server and --config exclude each other")

@@ -22,7 +22,6 @@ class ManagedAnswer:
 
     Attributes:
         content: Its JSON; `None` without a body.
-        headers: Its headers, with case-insensitive names.
     """
 
     content: Any = field(repr=False)
@@ -45,26 +44,11 @@ class Target(Protocol):
         body: Mapping[str, Any] | None = None,
         match: str | None = None,
     ) -> ManagedAnswer:
-        """Send a request of the Admin API.
-
-        Args:
-            method: `GET`, `POST`, `PUT` or `DELETE`.
-            path: The path below `/admin/v1`; see `path_of`.
-            query: Parameters; names can be repeated.
-            body: The JSON body.
-            match: The `If-Match` header.
-
-        Raises:
-            SluicegateError: The request fails. The message is for the user of the command.
-        """
+        """Send a request of the Admin API."""
 
 
 def path_of(template: str, *names: str) -> str:
-    """A path with names, which are encoded, in the places of `{}`.
-
-    Raises:
-        InvalidRequest: A name is empty, or contains a slash.
-    """
+    """A path with names, which are encoded, in the places of `{}`."""
     for name in names:
         if not name or "/" in name:
             raise InvalidRequest(f"'{name}' is not a name: it must not be empty or contain a slash")
@@ -84,25 +68,14 @@ async def get(target: Target, path: str, query: Query = ()) -> Content:
 async def items(
     target: Target, path: str, query: Query = (), *, limit: int | None = None
 ) -> list[Content]:
-    """The items of a listing, from all of its pages.
-
-    Args:
-        target: What is managed.
-        path: The path of the listing.
-        query: Its parameters.
-        limit: Maximum number of items.
-    """
+    """The items of a listing, from all of its pages."""
     return [each async for page in pages(target, path, query, limit=limit) for each in page["items"]]
 
 
 async def pages(
     target: Target, path: str, query: Query = (), *, limit: int | None = None
 ) -> AsyncIterator[Content]:
-    """The pages of a listing, until there are `limit` items.
-
-    Raises:
-        Unavailable: The listing does not end.
-    """
+    """The pages of a listing, until there are `limit` items."""
     more: Query = ()
     left = limit
     for _ in range(_MOST_PAGES):

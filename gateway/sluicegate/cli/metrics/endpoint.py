@@ -33,16 +33,8 @@ _GRACE_SECONDS = 1
 async def serving_metrics(host: str, port: int, collect: Collect) -> AsyncIterator[str]:
     """Serve `/metrics` until the block ends.
 
-    Args:
-        host: The address to listen on.
-        port: The port; 0 selects a free one.
-        collect: Returns the current metrics. It is not called concurrently.
-
     Returns:
         The URL.
-
-    Raises:
-        ConfigurationError: The address can't be bound.
     """
     stop = asyncio.Event()
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -26,10 +26,6 @@ class Exporter:
 
     Attributes:
         prometheus: The metrics of this process for Prometheus, or `None` if that export is off.
-
-    Args:
-        telemetry: The configuration.
-        prometheus: See above.
     """
 
     def __init__(self, telemetry: TelemetrySettings, prometheus: PrometheusMetrics | None) -> None:
@@ -47,15 +43,8 @@ class Exporter:
     ) -> _T:
         """Run a server. Meanwhile, measure its event loop and serve the metrics to Prometheus.
 
-        Args:
-            work: Runs the server.
-            collect: Returns the metrics to serve. Default: those of this process.
-
         Returns:
             The result of `work`.
-
-        Raises:
-            ConfigurationError: The address for Prometheus can't be bound.
         """
         listener = self._telemetry.prometheus
         async with AsyncExitStack() as stack:
@@ -76,14 +65,6 @@ def exporting(
     """Configure logging and the export of telemetry. At the end of the block, what remains is flushed.
 
     The event loop must have ended by then, because this can block for some seconds.
-
-    Args:
-        telemetry: The configuration.
-        process: Id of this process, if several serve with the same environment.
-        for_supervisor: Whether the metrics are collected for the process that has started this one.
-
-    Raises:
-        ConfigurationError: An endpoint is not valid, or an extra is not installed.
     """
     is_collected = for_supervisor or telemetry.prometheus is not None
     prometheus = prometheus_metrics() if is_collected else None

@@ -23,11 +23,7 @@ Fork = Callable[[int, Sequence[int]], None]
 
 
 class Child:
-    """A worker process.
-
-    Attributes:
-        pid: The id of the process.
-    """
+    """A worker process."""
 
     def __init__(
         self,
@@ -48,17 +44,7 @@ class Child:
         counts: ProcessCounts,
         metrics: WorkerMetrics | None = None,
     ) -> Child:
-        """Start a process, which inherits the listener and one end of a pair of sockets.
-
-        Args:
-            fork: Has the process forked.
-            listener: A bound socket.
-            counts: The open connections of all workers. The new one gets a place until it ends.
-            metrics: Collects the metrics of all workers, for which it inherits another socket.
-
-        Raises:
-            OSError: There are too many processes or open files, or the fork server has ended.
-        """
+        """Start a process, which inherits the listener and one end of a pair of sockets."""
         place = counts.take()
         with ExitStack() as undo:
             undo.callback(counts.give_back, place)
@@ -96,20 +82,12 @@ class Child:
         return await asyncio.shield(self._end)
 
     async def retire(self, seconds: float) -> None:
-        """Let the worker complete its requests and its clients leave, and wait until it has ended.
-
-        Args:
-            seconds: After that time, the process is killed.
-        """
+        """Let the worker complete its requests and its clients leave, and wait until it has ended."""
         self._control[1].close()
         await self._end_within(seconds)
 
     async def terminate(self, seconds: float) -> None:
-        """Let the worker complete its requests, and wait until it has ended.
-
-        Args:
-            seconds: After that time, the process is killed.
-        """
+        """Let the worker complete its requests, and wait until it has ended."""
         self._signal(signal.SIGTERM)
         await self._end_within(seconds)
 

@@ -31,11 +31,7 @@ class ProcessCount(click.ParamType[int]):
 
 
 def usable_cpus(cpu_max: Path = _CPU_MAX) -> int:
-    """Return how many CPUs this process may use, at least 1: its affinity, and its container's quota.
-
-    Args:
-        cpu_max: The file with the quota of the control group, as the Linux kernel shows it.
-    """
+    """How many CPUs this process may use, at least 1: its affinity, and its container's quota."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.ceil(min(allowed, _quota(cpu_max))))
 

@@ -18,12 +18,7 @@ _TIMEOUT = 5.0
 
 
 class WorkerSource:
-    """Starts workers that have one configuration and one version of the code.
-
-    Args:
-        config: The configuration file.
-        start_child: Starts a worker, given what has it forked.
-    """
+    """Starts workers that have one configuration and one version of the code."""
 
     def __init__(self, config: Path, start_child: Callable[[Fork], Awaitable[Child]]) -> None:
         self._config = config
@@ -33,11 +28,7 @@ class WorkerSource:
         self._starting = asyncio.Lock()
 
     async def start(self) -> Child:
-        """Start a worker, and before that a fork server, unless one is running.
-
-        Raises:
-            OSError: There are too many processes or open files.
-        """
+        """Start a worker, and before that a fork server, unless one is running."""
         async with self._starting:
             if self._process is None or self._process.returncode is not None:
                 await self._start_server()

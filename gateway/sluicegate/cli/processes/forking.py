@@ -28,13 +28,7 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # for the supervisor 
 
 
 class ForkServer:
-    """Starts a worker at each request.
-
-    Args:
-        requests: Receives requests: the place of a worker, and descriptors. To the first of these, the
-            process id and later the exit code are written.
-        command: Builds the command line of a worker that can't be forked.
-    """
+    """Starts a worker at each request."""
 
     def __init__(self, requests: socket.socket, command: Callable[[WorkerSockets], list[str]]) -> None:
         self._requests = requests

@@ -30,11 +30,7 @@ _LENGTH = 4
 
 
 class WorkerMetrics:
-    """The metrics of all processes, as their supervisor collects them.
-
-    Args:
-        own: Returns those of the supervisor itself.
-    """
+    """The metrics of all processes, as their supervisor collects them."""
 
     def __init__(self, own: Collect) -> None:
         self._own = own
@@ -43,12 +39,7 @@ class WorkerMetrics:
         self._reading: set[asyncio.Task[None]] = set()
 
     async def add(self, place: int, sock: socket.socket) -> None:
-        """Collect the metrics of another worker until it ends.
-
-        Args:
-            place: Its place, which no other running worker has.
-            sock: The end of the pair of sockets.
-        """
+        """Collect the metrics of another worker until it ends."""
         worker = _Worker(place, *await asyncio.open_connection(sock=sock))
         reading = asyncio.create_task(self._read(worker))
         self._reading.add(reading)
@@ -96,11 +87,7 @@ class _Worker:
             await asyncio.wait_for(self._changed.wait(), seconds)
 
     async def read(self) -> None:
-        """Read metrics until the worker ends.
-
-        Raises:
-            ValueError: They are too large, or not metrics.
-        """
+        """Read metrics until the worker ends."""
         try:
             while True:
                 length = int.from_bytes(await self._reader.readexactly(_LENGTH))
@@ -117,12 +104,7 @@ class _Worker:
 
 @asynccontextmanager
 async def answering(sock: socket.socket, collect: Collect) -> AsyncIterator[None]:
-    """Send the metrics of this worker to its supervisor: at each request, and at the end of the block.
-
-    Args:
-        sock: The inherited end of the pair of sockets.
-        collect: Returns the metrics.
-    """
+    """Send the metrics of this worker to its supervisor: at each request and at the end."""
     reader, writer = await asyncio.open_connection(sock=sock)
 
     async def send() -> None:

@@ -42,18 +42,8 @@ async def serve_with_workers(
     SIGHUP, or a change if `server.reload` says so, replaces the processes one by one; the new ones read
     the configuration again. On a terminal, SIGHUP keeps its meaning: the processes stop.
 
-    Args:
-        settings: Host, port, grace period, and when to reload. The workers read all others themselves.
-        config: The configuration file.
-        processes: Number of processes.
-        on_ready: Called with the address once all processes accept connections.
-        exporter: The telemetry of this process, which serves the metrics of all to Prometheus.
-
     Returns:
         The exit code: 0, or that of a process that could not start.
-
-    Raises:
-        ConfigurationError: The address can't be bound.
     """
     workers: WorkerMetrics | None = None
     if exporter.prometheus is not None:

@@ -15,15 +15,9 @@ class WorkerSockets:
     """What a worker inherits: file descriptors, and its place.
 
     Attributes:
-        listener: The bound socket, which all workers share.
-        control: One end of a pair of sockets. The worker writes its address once it is ready. When the
-            supervisor closes its end, or is killed, the worker stops.
-        counts: The file of `ProcessCounts`.
-        place: The worker's place in it, which is not a file descriptor.
         metrics: One end of a pair of sockets for metrics, or `None` if the supervisor serves none.
         waits: Whether the supervisor writes a byte to `control` when the worker can accept connections.
             The supervisor of version 0.2, which an upgrade does not replace, writes none.
-        modules: The file to which the first worker of a fork server writes what it has imported.
     """
 
     listener: int

@@ -22,11 +22,7 @@ _CLOSING = 15.0
 
 
 class WorkerFailed(Exception):
-    """A worker could not start, or ended before it was ready. It has printed why.
-
-    Attributes:
-        code: Its exit code.
-    """
+    """A worker could not start, or ended before it was ready. It has printed why."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"a gateway process could not start: {reason}")
@@ -37,11 +33,7 @@ class StartsWorkers(Protocol):
     """Starts workers that have one configuration and one version of the code."""
 
     async def start(self) -> Child:
-        """Start a worker.
-
-        Raises:
-            OSError: There are too many processes or open files.
-        """
+        """Start a worker."""
 
     def renewed(self) -> Self:
         """Return another source: its workers have the present configuration and code."""
@@ -54,13 +46,7 @@ class StartsWorkers(Protocol):
 
 
 class Supervisor:
-    """Runs workers.
-
-    Args:
-        source: Starts workers.
-        processes: Number of workers.
-        grace: Seconds that a worker's running requests can take to complete when it stops.
-    """
+    """Runs workers."""
 
     def __init__(self, source: StartsWorkers, processes: int, grace: float) -> None:
         self._source = source
@@ -73,9 +59,6 @@ class Supervisor:
         """Start all workers, and return their address. They wait for `accept`.
 
         The first one migrates the database and finds errors of the configuration before others start.
-
-        Raises:
-            WorkerFailed: A worker could not start. The others have been stopped.
         """
         try:
             first, address = await self._ready(self._source)
@@ -178,12 +161,7 @@ class Supervisor:
 
 
 class _Slot:
-    """The place of one worker, which others take over.
-
-    Attributes:
-        child: The worker.
-        lock: Held while another takes over.
-    """
+    """The place of one worker, which others take over."""
 
     def __init__(self, child: Child) -> None:
         self.child = child

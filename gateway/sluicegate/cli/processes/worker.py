@@ -16,16 +16,7 @@ from sluicegate.server.serve import serve_on
 
 
 async def serve_as_worker(settings: Settings, sockets: WorkerSockets, exporter: Exporter) -> None:
-    """Serve on the inherited socket until the supervisor stops this worker, or until a signal.
-
-    Args:
-        settings: The configuration.
-        sockets: What the supervisor passes on.
-        exporter: The metrics of this process, which the supervisor collects.
-
-    Raises:
-        ConfigurationError: The gateway can't start.
-    """
+    """Serve on the inherited socket until the supervisor stops this worker, or until a signal."""
     accept, stop = asyncio.Event(), asyncio.Event()
     reader, writer = await asyncio.open_connection(sock=_own(sockets.control))
 

@@ -43,21 +43,7 @@ async def apply_translation(
     dry_run: bool,
     removes: bool,
 ) -> Applied:
-    """Apply shares, recipient, grants and token in one transaction.
-
-    Args:
-        settings: The configuration of the gateway.
-        translation: The result of the translation.
-        names: The names that it was translated with.
-        lifetime: Seconds for which the token is valid.
-        dry_run: Return the difference without applying it.
-        removes: Whether entries of the database can be removed, such as tables of a share that exists.
-
-    Raises:
-        ConfigurationError: The catalog is not configured, the shares contradict the database, entries
-            would be removed, or the database fails.
-        InvalidRequest: The token cannot be imported.
-    """
+    """Apply shares, recipient, grants and token in one transaction."""
     section = settings.catalogs.get(names.catalog)
     if section is not None and section.type != "paths":
         raise ConfigurationError(

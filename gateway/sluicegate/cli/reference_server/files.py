@@ -17,16 +17,7 @@ _REMEDY = "correct this, and import again"
 
 
 def write_files(folder: Path, contents: Mapping[str, Mapping[str, Any]], *, overwrite: bool) -> None:
-    """Write all files, or none if one of them exists already. Only their owner can read them.
-
-    Args:
-        folder: Created if it doesn't exist.
-        contents: The content of each file by its name.
-        overwrite: Whether existing files are replaced.
-
-    Raises:
-        ConfigurationError: A file exists and must not be overwritten, or cannot be written.
-    """
+    """Write all files, or none if one of them exists already. Only their owner can read them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

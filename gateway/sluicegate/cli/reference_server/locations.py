@@ -28,13 +28,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A location of the gateway.
-
-    Attributes:
-        location: Such as `s3://bucket/table`.
-        storage: Type of the storage that serves it.
-        prefix: Prefix of that storage: the bucket or container, or the directory around the table.
-    """
+    """A location of the gateway."""
 
     location: str
     storage: str
@@ -42,11 +36,7 @@ class Translated:
 
 
 def translate_location(location: str) -> Translated:
-    """Translate a table's location.
-
-    Raises:
-        ValueError: The gateway has no storage for it; the message says why.
-    """
+    """Translate a table's location."""
     text = location.strip()
     if _UNPRINTABLE.search(text):
         raise ValueError("the location contains a control character")

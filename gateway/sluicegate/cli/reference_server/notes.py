@@ -19,11 +19,7 @@ class Note:
     """What became of a setting.
 
     Attributes:
-        outcome: `changed` is a value that the gateway can't have; `untranslatable` loses something that
-            recipients read.
-        key: Its path in the source.
         line: Its line, from 1; 0 if the source doesn't contain it.
-        message: The result, or the reason.
     """
 
     outcome: Outcome

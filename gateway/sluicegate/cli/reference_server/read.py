@@ -32,11 +32,7 @@ _LONGEST_KEY = 64
 
 @dataclass(frozen=True, slots=True)
 class ReferenceConfig:
-    """A checked configuration of the reference server.
-
-    Attributes:
-        unknown: Location and hint of each key that the server doesn't know, and therefore ignores.
-    """
+    """A checked configuration of the reference server."""
 
     config: ServerConfig
     document: Document
@@ -44,12 +40,7 @@ class ReferenceConfig:
 
 
 def read_reference_config(path: Path) -> ReferenceConfig:
-    """Read the file.
-
-    Raises:
-        ConfigurationError: It cannot be read, is larger than `LARGEST`, isn't such a configuration, or
-            declares a name twice. One line for each problem, without values.
-    """
+    """Read the file."""
     document = parse_document(_text(path), path)
     config = validate(ServerConfig, document)
     problems = list(_repeated(config, document))

@@ -52,15 +52,7 @@ def translate_settings(
     catalog: str,
     public_url: str | None,
 ) -> dict[str, Any]:
-    """Translate all settings except the shares and the token.
-
-    Args:
-        config: The source.
-        storages: Types of the storages by prefix.
-        notes: Receives a note for each setting.
-        catalog: Name of the catalog for the tables.
-        public_url: Address of the gateway for recipients, if known.
-    """
+    """Translate all settings except the shares and the token."""
     settings: dict[str, Any] = {"public_url": public_url} if public_url else {}
     settings |= {
         "database": DEFAULT_DATABASE,

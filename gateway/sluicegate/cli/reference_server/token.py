@@ -12,11 +12,7 @@ _KEY = ("authorization", "bearerToken")
 
 
 def checked_token(source: ReferenceConfig, notes: Notes) -> str:
-    """Return the token, and warn if it is easily guessed or read.
-
-    Raises:
-        ConfigurationError: There is none, or clients cannot send it.
-    """
+    """Return the token, and warn if it is easily guessed or read."""
     authorization = source.config.authorization
     if authorization is None:
         raise ConfigurationError(

@@ -16,12 +16,7 @@ from sluicegate.cli.reference_server.token import checked_token
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that the source doesn't contain.
-
-    Attributes:
-        catalog: The catalog for the tables.
-        recipient: The recipient that has the token.
-    """
+    """Names that the source doesn't contain."""
 
     catalog: str
     recipient: str
@@ -29,13 +24,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The result.
-
-    Attributes:
-        settings: The content of `gateway.yaml`.
-        shares: The content of the shares file.
-        token: The bearer token.
-    """
+    """The result."""
 
     settings: Mapping[str, Any]
     shares: Mapping[str, Any]
@@ -46,17 +35,7 @@ class Translation:
 def translate(
     source: ReferenceConfig, names: Names, *, public_url: str | None, partial: bool
 ) -> Translation:
-    """Translate a configuration.
-
-    Args:
-        source: The configuration.
-        names: Names for what the source doesn't name.
-        public_url: Address of the gateway for recipients, if known.
-        partial: Leave out tables that cannot be translated.
-
-    Raises:
-        ConfigurationError: The server has no token, or a table cannot be translated.
-    """
+    """Translate a configuration."""
     notes = Notes(source.document)
     token = checked_token(source, notes)
     found = translate_shares(source.config, names.catalog, notes)

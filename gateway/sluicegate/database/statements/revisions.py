@@ -20,14 +20,7 @@ _COLUMNS = (revision.c.value, revision.c.attributed, *(revision.c[kind] for kind
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """What was written until a moment.
-
-    Attributes:
-        value: Number of write transactions.
-        unattributed: Number of those that did not name the kinds that they change. Processes of older
-            versions write such transactions.
-        kinds: Number of the others that changed a kind.
-    """
+    """What was written until a moment."""
 
     value: int
     unattributed: int
@@ -53,12 +46,7 @@ async def read_revisions(connection: AsyncConnection) -> Revisions:
 
 
 async def begin_write(connection: AsyncConnection, kinds: Collection[RevisionKind] | None) -> None:
-    """Lock the revision for a write transaction, and count it.
-
-    Args:
-        connection: A write transaction that has not written yet.
-        kinds: The kinds that it can change; `None` for all.
-    """
+    """Lock the revision for a write transaction, and count it."""
     counted = ["value"] if kinds is None else ["value", "attributed", *kinds]
     values = {name: revision.c[name] + 1 for name in counted}
     await connection.execute(update(revision).values(values))

@@ -15,14 +15,7 @@ _SAME_START = 2
 async def similar_names(
     connection: AsyncConnection, table: Table, name: str, where: ColumnElement[bool] | None = None
 ) -> list[str]:
-    """All names in a table, sorted; of more than a thousand, only those that start as a name does.
-
-    Args:
-        connection: A transaction.
-        table: It has the columns `key` and `name`.
-        name: The unknown name.
-        where: The rows whose names can be suggested; by default, all.
-    """
+    """All names in a table, sorted; of more than a thousand, only those that start as a name does."""
     query = select(table.c.name).where(true() if where is None else where).order_by(table.c.key)
     found = (await connection.execute(query.limit(_MOST + 1))).scalars().all()
     if len(found) > _MOST:

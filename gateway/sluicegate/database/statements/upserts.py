@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 
 
 def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert:
-    """An insert with `on_conflict_do_update`. The modules of the other dialect are never loaded.
-
-    Args:
-        table: The table.
-        dialect: The name of the database's dialect.
-    """
+    """An insert with `on_conflict_do_update`. The modules of the other dialect are never loaded."""
     if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql
 

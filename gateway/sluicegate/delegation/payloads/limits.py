@@ -14,15 +14,7 @@ _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def check_shape(body: bytes, longest: int) -> None:
-    """Reject JSON that is deeply nested or has too many members.
-
-    Args:
-        body: The undecoded body; not necessarily valid JSON.
-        longest: Maximum length of a body in bytes. The limit of members is proportional to it.
-
-    Raises:
-        MalformedRequest: It is nested too deeply or has too many members.
-    """
+    """Reject JSON that is deeply nested or has too many members."""
     most = max(_FEWEST_MEMBERS, longest // _BYTES_OF_MEMBER)
     # Commas in strings are also counted, so the number is not exact.
     if body.count(b",") + body.count(b"[") + body.count(b"{") > most:

@@ -42,13 +42,7 @@ class PayloadLocation(NamedTuple):
 def payload_locations(
     metadata_location: str | None, properties: Mapping[str, str], hidden: Mapping[str, Any]
 ) -> list[PayloadLocation]:
-    """Return all locations of a payload.
-
-    Args:
-        metadata_location: The payload's value.
-        properties: Instructions for the operation.
-        hidden: All other parameters: the table's metadata, storage credentials.
-    """
+    """Return all locations of a payload."""
     found = [] if metadata_location is None else [("metadata_location", metadata_location)]
     found += [(f"properties.{key}", properties[key]) for key in properties if key in _KEYS - {_PREFIX}]
     places: list[tuple[str, str, Any]] = [

@@ -99,16 +99,7 @@ class TaskPayload(_Part):
 
     @classmethod
     def parse(cls, body: bytes, longest: int = 0) -> TaskPayload:
-        """Parse a request's body.
-
-        Args:
-            body: A body of any length.
-            longest: Configured maximum length of a body in bytes; see `check_shape`.
-
-        Raises:
-            MalformedRequest: The body is not JSON, is nested too deeply or has too many members.
-            InvalidRequest: It is not a valid payload. The message names each invalid field.
-        """
+        """Parse a request's body."""
         check_shape(body, longest)
         try:
             document = orjson.loads(body)
@@ -122,14 +113,7 @@ class TaskPayload(_Part):
             raise InvalidRequest(_problems(error)) from None
 
     def check_operation(self, offered: Collection[str]) -> None:
-        """Reject an operation that no executor runs.
-
-        Args:
-            offered: The operations of the configured executors.
-
-        Raises:
-            UnsupportedOperation: It is none of these. The message names the most similar one.
-        """
+        """Reject an operation that no executor runs."""
         if self.common_payload.operation not in offered:
             named = self.common_payload.operation_type
             raise UnsupportedOperation(
@@ -147,11 +131,7 @@ class TaskPayload(_Part):
 
     @property
     def hidden(self) -> dict[str, Any]:
-        """Return the parameters that must be encrypted.
-
-        Raises:
-            InvalidRequest: They are nested too deeply to serialize.
-        """
+        """Return the parameters that must be encrypted."""
         try:
             return self.operation_parameters.model_dump(
                 mode="json", by_alias=True, exclude=_SHOWN, exclude_none=True

@@ -19,12 +19,7 @@ _AT_ONCE = 500
 
 
 class Watcher:
-    """Notifies waiting requests when their task has completed.
-
-    Args:
-        queue: The tasks.
-        interval: Seconds between queries while requests are waiting.
-    """
+    """Notifies waiting requests when their task has completed."""
 
     def __init__(self, queue: TaskQueue, *, interval: float = _INTERVAL) -> None:
         self._queue = queue

@@ -11,11 +11,7 @@ from sluicegate.delegation.queue.records import TaskRecord
 
 
 def open_task(record: TaskRecord, cipher: PayloadCipher) -> DelegatedTask:
-    """Return the task of a leased record.
-
-    Raises:
-        TaskFailed: The key that encrypted the payload is no longer configured.
-    """
+    """Return the task of a leased record."""
     parameters: Mapping[str, Any] = record.payload["operation_parameters"]
     table = parameters["table_identity"]
     further = {} if record.sealed is None else dict(cipher.decrypt(record.sealed))

@@ -21,22 +21,14 @@ _PURPOSE = "task payloads"
 
 
 class PayloadCipher:
-    """Encrypts values with the newest key, and decrypts values with any of the keys.
-
-    Args:
-        keys: Secret keys of any length, newest first.
-    """
+    """Encrypts values with the newest key, and decrypts values with any of the keys."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys.derive(_PURPOSE)
 
     @classmethod
     def of(cls, settings: Settings) -> PayloadCipher:
-        """Return the cipher for `delegation.encryption_keys`, or else for the signing keys.
-
-        Raises:
-            ConfigurationError: Neither is configured.
-        """
+        """Return the cipher for `delegation.encryption_keys`, or else for the signing keys."""
         own = settings.delegation.encryption_keys
         if own:
             return cls(KeyRing(tuple(key.get_secret_value().encode() for key in own)))
@@ -47,12 +39,7 @@ class PayloadCipher:
         return self._fernet.encrypt(orjson.dumps(value))
 
     def decrypt(self, encrypted: bytes) -> Mapping[str, Any]:
-        """Decrypt a value.
-
-        Raises:
-            TaskFailed: None of the keys encrypted it. Retryable, because the key can be configured
-                again.
-        """
+        """Decrypt a value."""
         from cryptography.fernet import InvalidToken
 
         try:

@@ -37,12 +37,7 @@ _STATUSES: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailure:
-    """The reason why an attempt failed.
-
-    Attributes:
-        message: For the client that submitted the task.
-        detail: For operators.
-    """
+    """The reason why an attempt failed."""
 
     error_code: str
     message: str
@@ -112,12 +107,7 @@ def _words(source: Callable[[], object]) -> str:
 
 
 def storable_text(text: str, longest: int) -> str:
-    """Return a text from elsewhere without secrets, as every database can store it.
-
-    Args:
-        text: The text. PostgreSQL rejects null characters.
-        longest: Characters that are kept. An ellipsis follows if there are more.
-    """
+    """Return a text from elsewhere without secrets, as every database can store it."""
     # Truncated before redaction, which is slow for long texts, and after it, because the first cut may
     # split a secret.
     kept = UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(text[: 2 * longest]))

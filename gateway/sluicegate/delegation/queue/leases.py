@@ -38,12 +38,6 @@ class Leases:
     A task's version is its fencing token: after a lease is lost and taken by another worker, the
     first one can neither prolong it nor record an outcome. All times are the database's; clocks of
     workers are not used.
-
-    Args:
-        store: Contains the tasks.
-        settings: Timeouts, retries and limits.
-        policies: Retry policies of operations.
-        now: The clock.
     """
 
     def __init__(
@@ -64,9 +58,6 @@ class Leases:
         """Lease the most urgent due task of these operations: a new one, a retry or a lost one.
 
         If a task was canceled, or its last attempt was lost, it is completed instead of leased.
-
-        Raises:
-            Unavailable: The database doesn't respond.
         """
         with inner_span("task.lease"):
             return await self._acquire(worker, operations)
@@ -85,21 +76,12 @@ class Leases:
         return None
 
     async def start(self, task: TaskRecord) -> TaskRecord:
-        """Mark a task as RUNNING, because its resources are available.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-            Unavailable: The database doesn't respond.
-        """
+        """Mark a task as RUNNING, because its resources are available."""
         async with self._store.append() as connection:
             return await move(connection, task, "RUNNING", self._now, due_at=self._lost())
 
     async def beat(self, task: TaskRecord, progress: TaskProgress | None = None) -> Beat:
-        """Prolong a lease, and return whether it is held, lost, or the task is to be canceled.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Prolong a lease, and return whether it is held, lost, or the task is to be canceled."""
         values = {"due_at": self._now + self._lost().milliseconds}
         row = await self._update(task, values | _reported(progress))
         if row is None:
@@ -109,23 +91,14 @@ class Leases:
     async def finish_stage(
         self, task: TaskRecord, stages: Collection[str], progress: TaskProgress | None = None
     ) -> bool:
-        """Store finished stages and progress. Returns `False` if the lease is lost.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Store finished stages and progress. Returns `False` if the lease is lost."""
         values = {"stages": list(stages), "due_at": self._now + self._lost().milliseconds}
         return await self._update(task, values | _reported(progress)) is not None
 
     async def succeed(
         self, task: TaskRecord, result: TaskResult, progress: TaskProgress | None = None
     ) -> TaskRecord:
-        """Record that a task succeeded.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-            Unavailable: The database doesn't respond.
-        """
+        """Record that a task succeeded."""
         figures = {"files_deleted": result.files_deleted, "bytes_deleted": result.bytes_deleted}
         known = {name: value for name, value in figures.items() if value is not None}
         async with self._store.append() as connection:
@@ -147,10 +120,6 @@ class Leases:
         """Record a failed attempt: schedule its retry, or make the failure final.
 
         If the task was canceled meanwhile, it also ends.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-            Unavailable: The database doesn't respond.
         """
         now = self._now
         told = {
@@ -169,12 +138,7 @@ class Leases:
             return await end_cancelled(connection, failed, now)
 
     async def cancel(self, task: TaskRecord, progress: TaskProgress | None = None) -> TaskRecord:
-        """Record that a leased task was stopped on request.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-            Unavailable: The database doesn't respond.
-        """
+        """Record that a leased task was stopped on request."""
         async with self._store.append() as connection:
             return await end_cancelled(connection, task, self._now, **_reported(progress))
 
@@ -182,24 +146,12 @@ class Leases:
         """Release a task because this worker stops. Another worker can continue at once.
 
         The attempt is not counted.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-            Unavailable: The database doesn't respond.
         """
         async with self._store.append() as connection:
             return await self._give_back(connection, task, "the worker was stopped", progress)
 
     async def release_others(self, worker: str, task_ids: Collection[str]) -> None:
-        """Release tasks that a worker leased without knowing, because the response was lost.
-
-        Args:
-            worker: Its name.
-            task_ids: The tasks that the worker holds.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Release tasks that a worker leased without knowing, because the response was lost."""
         query = select(tasks).where(
             tasks.c.due_at.is_not(None),
             tasks.c.leased_by == worker,
@@ -305,11 +257,7 @@ class Leases:
 async def end_cancelled(
     connection: AsyncConnection, task: TaskRecord, now: Now, **changes: Any
 ) -> TaskRecord:
-    """Complete a task that was canceled.
-
-    Raises:
-        TaskVersionConflict: It has changed since it was read.
-    """
+    """Complete a task that was canceled."""
     return await move(
         connection,
         task,

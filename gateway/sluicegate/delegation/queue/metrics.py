@@ -21,13 +21,7 @@ _INTERVAL = 15.0
 
 
 class QueueGauges:
-    """Sets the gauges of the queue, if metrics are enabled.
-
-    Args:
-        store: Contains the tasks.
-        operations: Operations to measure. Those without due tasks are measured as 0.
-        now: The clock.
-    """
+    """Sets the gauges of the queue, if metrics are enabled."""
 
     def __init__(self, store: Store, operations: Collection[str], *, now: Now = NOW) -> None:
         self._store = store
@@ -45,11 +39,7 @@ class QueueGauges:
             await anyio.sleep(_INTERVAL)
 
     async def measure(self) -> None:
-        """Set the gauges once.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Set the gauges once."""
         age = self._now - func.min(tasks.c.due_at)
         query = (
             select(tasks.c.operation, func.count(), age)

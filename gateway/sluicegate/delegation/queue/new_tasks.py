@@ -35,13 +35,7 @@ class Origin:
 
 
 def new_task(payload: TaskPayload, client: str, cipher: PayloadCipher) -> dict[str, Any]:
-    """Return the columns of a task that is submitted now.
-
-    Args:
-        payload: The submitted payload.
-        client: The client that submits it.
-        cipher: Encrypts its secrets.
-    """
+    """Return the columns of a task that is submitted now."""
     common, hidden = payload.common_payload, payload.hidden
     return {
         "id": str(uuid4()),
@@ -74,16 +68,7 @@ async def create_free(
     origin: Origin,
     now: Now,
 ) -> int:
-    """Store a task for each table that has no unfinished one, and return their number.
-
-    Args:
-        connection: A writing transaction.
-        payloads: At most a few hundred.
-        client: The client that submits them.
-        cipher: Encrypts secrets.
-        origin: The firing that submits them.
-        now: The clock.
-    """
+    """Store a task for each table that has no unfinished one, and return their number."""
     further = {
         "schedule": origin.schedule,
         "firing_id": origin.firing_id,

@@ -14,26 +14,7 @@ from sluicegate.delegation.queue.states import ENDED, LEASED, Status
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """The newest version of a task's record. Times are in epoch milliseconds.
-
-    Attributes:
-        version: Number of transitions. A change of state names the version that it is based on.
-        submitted_by: The client that submitted the task.
-        digest: SHA-256 of the request without credentials. Distinguishes a repeated request from a
-            different one.
-        priority: 1 is highest, 9 is lowest.
-        payload: The parts of the request that contain no secrets.
-        sealed: The other parts, encrypted, until the task is completed.
-        due_at: When a worker can take it: immediately, at the time of its retry, or when its lease is
-            lost.
-        stages: Finished stages.
-        result: The result of a successful task.
-        result_extended: Details for operators.
-        trace_context: The `traceparent` of the request that submitted the task, if that was traced.
-        schedule: The schedule that submitted the task, if one did.
-        firing_id: The firing of the schedule.
-        start_by: When an unfinished task fails if no worker has started an attempt.
-    """
+    """The newest version of a task's record. Times are in epoch milliseconds."""
 
     id: str
     version: int

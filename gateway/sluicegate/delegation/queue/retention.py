@@ -22,14 +22,7 @@ _AT_ONCE = 500
 
 
 class Retention:
-    """Deletes completed tasks after a time. Several processes can do so concurrently.
-
-    Args:
-        store: Contains the tasks.
-        seconds: Time for which tasks are kept after completion.
-        now: The clock.
-        at_once: Tasks per transaction.
-    """
+    """Deletes completed tasks after a time. Several processes can do so concurrently."""
 
     def __init__(
         self,
@@ -57,11 +50,7 @@ class Retention:
             await anyio.sleep(_INTERVAL)
 
     async def prune(self) -> int:
-        """Delete tasks that have been kept long enough, and return their number.
-
-        Raises:
-            Unavailable: The database doesn't respond. Earlier deletions remain in effect.
-        """
+        """Delete tasks that have been kept long enough, and return their number."""
         oldest = self._now - self._seconds * 1000
         pruned = 0
         while deleted := await self._prune_some(oldest):

@@ -19,11 +19,7 @@ JITTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicies:
-    """The retry policy of each operation.
-
-    Attributes:
-        chance: Returns a number in [0, 1) for the jitter.
-    """
+    """The retry policy of each operation."""
 
     settings: DelegationSettings
     chance: Callable[[], float] = random.random

@@ -49,12 +49,7 @@ class Candidates:
 
 
 class RunningLimits:
-    """Compares running tasks with the configured limits, within the transaction that leases a task.
-
-    Args:
-        settings: Contains the limits.
-        now: The clock.
-    """
+    """Compares running tasks with the configured limits, within the transaction that leases a task."""
 
     def __init__(self, settings: DelegationSettings, now: Now) -> None:
         self._settings = settings

@@ -118,14 +118,7 @@ def waiting_realms(now: Now) -> Select[Any]:
 def candidate(
     now: Now, dialect: str, *, of_realm: bool, without_schedules: bool = False
 ) -> Select[Any]:
-    """Return the most urgent due task of `operations` that no other worker is leasing.
-
-    Args:
-        now: The clock.
-        dialect: The database's name.
-        of_realm: Only tasks of `realm`.
-        without_schedules: No tasks of the schedules `without_schedules`.
-    """
+    """Return the most urgent due task of `operations` that no other worker is leasing."""
     query = (
         select(tasks)
         .where(*_due(now), *((_OF_REALM, _UNFINISHED) if of_realm else ()))
@@ -145,13 +138,7 @@ def _with_its_realm(query: Select[Any]) -> Select[Any]:
 
 
 def creation(values: Mapping[str, Any], now: Now, dialect: str) -> TypedReturnsRows[Any]:
-    """Store a task and its first version. Its parameters are `given`.
-
-    Args:
-        values: Values by column.
-        now: The time to which `After` is relative.
-        dialect: The database's name.
-    """
+    """Store a task and its first version. Its parameters are `given`."""
     return _creation(tuple(values), _timed(values), now, dialect)
 
 

@@ -29,13 +29,7 @@ _LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for e
 
 
 class TaskConflict(SluicegateError):
-    """A request conflicts with an existing task.
-
-    Args:
-        message: The reason.
-        code: Machine-readable code.
-        task_id: The id of the other task.
-    """
+    """A request conflicts with an existing task."""
 
     status = 409
 
@@ -59,13 +53,7 @@ class TaskFilter:
 
 
 class TaskQueue:
-    """Provides access to all tasks, for clients and operators.
-
-    Args:
-        store: Contains the tasks.
-        cipher: Encrypts secrets.
-        now: The clock.
-    """
+    """Provides access to all tasks, for clients and operators."""
 
     def __init__(self, store: Store, cipher: PayloadCipher, *, now: Now = NOW) -> None:
         self._store = store
@@ -73,17 +61,7 @@ class TaskQueue:
         self._now = now
 
     async def submit(self, payload: TaskPayload, client: str) -> TaskRecord:
-        """Store a task, or find the one that this request repeats and renew its credentials.
-
-        Args:
-            payload: The submitted payload.
-            client: The client that submits it.
-
-        Raises:
-            TaskConflict: The correlation id was used for a different request, or another task for the
-                same table is unfinished.
-            Unavailable: The database doesn't respond.
-        """
+        """Store a task, or find the one that this request repeats and renew its credentials."""
         with span("task.submit", operation=payload.common_payload.operation):
             return await self._submit(payload, new_task(payload, client, self._cipher))
 
@@ -102,12 +80,7 @@ class TaskQueue:
         return known
 
     async def get(self, task_id: str) -> TaskRecord:
-        """Return a task.
-
-        Raises:
-            NotFound: There is no task with this id.
-            Unavailable: The database doesn't respond.
-        """
+        """Return a task."""
         async with self._store.read() as connection:
             return await _one(connection, task_id)
 
@@ -132,9 +105,6 @@ class TaskQueue:
         """Return tasks that match a filter, newest first, without encrypted parts.
 
         Encrypted parts can be several megabytes per task.
-
-        Raises:
-            NotFound: There is no task `after` in the realms of the filter.
         """
         async with self._store.read() as connection:
             conditions = _conditions(wanted)
@@ -171,12 +141,7 @@ class TaskQueue:
             return now, [TaskRecord.of(row) for row in await connection.execute(query)]
 
     async def cancel(self, task_id: str) -> TaskRecord:
-        """Complete a task that no worker has; otherwise, request its worker to stop it.
-
-        Raises:
-            NotFound: There is no task with this id.
-            TaskConflict: It is already completed.
-        """
+        """Complete a task that no worker has; otherwise, request its worker to stop it."""
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
             if task.ended:
@@ -190,12 +155,7 @@ class TaskQueue:
             return TaskRecord.of((await connection.execute(changed)).one())
 
     async def retry(self, task_id: str) -> TaskRecord:
-        """Retry a failed task, starting with attempt 1. Finished stages stay finished.
-
-        Raises:
-            NotFound: There is no task with this id.
-            TaskConflict: It has not failed, or another task for the same table is unfinished.
-        """
+        """Retry a failed task, starting with attempt 1. Finished stages stay finished."""
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
             subject = subject_of(task.realm, task.payload)

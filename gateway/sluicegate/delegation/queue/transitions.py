@@ -26,11 +26,7 @@ class TaskVersionConflict(SluicegateError):
 
 
 async def create(connection: AsyncConnection, values: dict[str, Any], now: Now) -> TaskRecord:
-    """Store a task at its first version. Times can be `After`.
-
-    Raises:
-        IntegrityError: A task with the same correlation id, or for the same table, already exists.
-    """
+    """Store a task at its first version. Times can be `After`."""
     statement = creation(values, now, connection.dialect.name)
     [created] = await _recorded(connection, statement, given(values))
     return created
@@ -39,18 +35,7 @@ async def create(connection: AsyncConnection, values: dict[str, Any], now: Now) 
 async def move(
     connection: AsyncConnection, task: TaskRecord, status: Status, now: Now, **changes: Any
 ) -> TaskRecord:
-    """Change the state of a task. In a final state, its secrets are deleted.
-
-    Args:
-        connection: A writing transaction.
-        task: The task as read. If it has changed since, nothing is written.
-        status: The new state.
-        now: The clock.
-        changes: Other columns. Times can be `After`.
-
-    Raises:
-        TaskVersionConflict: It has changed since it was read.
-    """
+    """Change the state of a task. In a final state, its secrets are deleted."""
     if not may_follow(task.status, status):
         raise TaskVersionConflict(f"a task cannot go from {task.status} to {status}")
     ends = status in ENDED

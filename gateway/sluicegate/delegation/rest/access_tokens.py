@@ -30,13 +30,7 @@ _PURPOSE = "delegation service access tokens"
 
 
 class ServiceTokens:
-    """Issues and verifies access tokens.
-
-    Args:
-        settings: The clients, and the lifetime of tokens.
-        keys: Secret keys, from which a key for this purpose is derived.
-        clock: Returns seconds since the epoch.
-    """
+    """Issues and verifies access tokens."""
 
     def __init__(
         self,
@@ -64,11 +58,7 @@ class ServiceTokens:
         return sign_token(claims, key_id, key)
 
     def verify(self, token: WebToken) -> str | None:
-        """Return the client of a token, or `None` if another issuer issued it.
-
-        Raises:
-            Unauthenticated: It was issued here, but has expired or was modified.
-        """
+        """Return the client of a token, or `None` if another issuer issued it."""
         key_id, now = token.header.get("kid"), self._clock()
         if not PeriodicKeys.is_own(key_id):
             return None

@@ -36,11 +36,7 @@ class Caller:
     realms: frozenset[str]
 
     def check_realm(self, realm: str) -> None:
-        """Ensure that the caller can act for a realm.
-
-        Raises:
-            PermissionDenied: It can't.
-        """
+        """Ensure that the caller can act for a realm."""
         if realm not in self.realms:
             raise PermissionDenied(f"client '{self.name}' may not act for realm '{realm}'").decided_by(
                 "realm"
@@ -48,13 +44,7 @@ class Caller:
 
 
 class Callers:
-    """Authenticates the configured clients.
-
-    Args:
-        settings: Clients and issuers.
-        tokens: Verifies the service's own access tokens. Loaded when the first one arrives.
-        clock: Returns seconds since the epoch.
-    """
+    """Authenticates the configured clients."""
 
     def __init__(
         self,
@@ -76,15 +66,6 @@ class Callers:
         """Return the sender of a request, which counts against this client's limit from then on.
 
         A token takes precedence over a certificate.
-
-        Raises:
-            NotAuthenticated: The request carries no credentials.
-            Unauthenticated: The token is not valid.
-            PermissionDenied: The token lacks the scope, or the credentials belong to no configured
-                client.
-            RateLimited: The client has too many concurrent requests.
-            Unavailable: The issuer's keys are unavailable, or there are too many concurrent requests
-                in total.
         """
         caller = await self._recognized(request)
         note_client(caller.name)

@@ -35,16 +35,7 @@ _LIMIT = re.compile(r"[0-9]{1,4}")
 
 
 class TaskRoutes:
-    """Handles requests about tasks.
-
-    Args:
-        callers: Authenticates clients.
-        queue: The tasks.
-        watcher: Waits for their completion.
-        operations: Operations of the configured executors.
-        grants: Grants of the realms.
-        max_body: Maximum length of a payload in bytes.
-    """
+    """Handles requests about tasks."""
 
     def __init__(
         self,

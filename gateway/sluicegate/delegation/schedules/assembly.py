@@ -33,19 +33,7 @@ async def opened_scheduler(
     *,
     now: Now = NOW,
 ) -> AsyncIterator[Scheduler]:
-    """Return the scheduler of a service; its catalogs are closed at the end of the block.
-
-    Args:
-        settings: Contains the schedules.
-        registry: The loaded plugins.
-        configured: Their validated sections.
-        store: Contains tasks and firings.
-        cipher: Encrypts payloads.
-        now: The clock.
-
-    Raises:
-        ConfigurationError: A catalog that lists tables can't be built.
-    """
+    """Return the scheduler of a service; its catalogs are closed at the end of the block."""
     schedules = schedules_of(settings.delegation)
     needed = {
         each.settings.listed_in

@@ -24,12 +24,7 @@ _WAITING = ("RETRY_SCHEDULED", "SUBMITTED")
 
 
 class ClosedWindows:
-    """Ends tasks whose window has closed. Several processes can do so concurrently.
-
-    Args:
-        store: Contains the tasks.
-        now: The clock.
-    """
+    """Ends tasks whose window has closed. Several processes can do so concurrently."""
 
     def __init__(self, store: Store, *, now: Now = NOW) -> None:
         self._store = store
@@ -48,11 +43,7 @@ class ClosedWindows:
             await anyio.sleep(_INTERVAL)
 
     async def end(self) -> int:
-        """End all such tasks, and return their number.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """End all such tasks, and return their number."""
         total = 0
         while ended := await self._end_some():
             total += ended

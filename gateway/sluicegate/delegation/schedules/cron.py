@@ -17,12 +17,7 @@ from sluicegate._util.clock import ms_of
 
 
 class CronTimes:
-    """The times at which a schedule fires.
-
-    Args:
-        expression: Five fields, which are valid.
-        zone: The time zone of the fields.
-    """
+    """The times at which a schedule fires."""
 
     def __init__(self, expression: str, zone: ZoneInfo) -> None:
         self._expression = expression

@@ -12,13 +12,7 @@ from sluicegate.delegation.queue.statements import Now
 
 
 class FiringRetention:
-    """Deletes firings after a time. Several processes can do so concurrently.
-
-    Args:
-        store: Contains them.
-        seconds: Time for which they are kept.
-        now: The clock.
-    """
+    """Deletes firings after a time. Several processes can do so concurrently."""
 
     def __init__(self, store: Store, seconds: int, *, now: Now = NOW) -> None:
         self._store = store
@@ -29,9 +23,6 @@ class FiringRetention:
         """Delete old firings without tasks, except the last one of each schedule.
 
         The last one is the time until which all times are settled.
-
-        Raises:
-            Unavailable: The database doesn't respond.
         """
         later = firings.alias("later")
         has_later = exists().where(

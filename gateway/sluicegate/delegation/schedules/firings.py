@@ -43,17 +43,7 @@ class Firing:
     """A firing as it was read. Times are in epoch milliseconds.
 
     Attributes:
-        fires_at: The time of the cron expression, or when it was requested.
-        parent_id: The firing of another schedule after which it happens.
         requested_by: Who requested it; `None` for times of the cron expression.
-        opened_at: When a service recorded it. It is later than `fires_at` if it was caught up.
-        status: `SUBMITTING` until all of its tasks are submitted.
-        last_schema: The schema of the last table whose task was submitted.
-        last_table: That table.
-        capped: Whether more tables were left for the next firing.
-        submitted: Number of submitted tasks.
-        busy: Number of tables that had another unfinished task.
-        message: What is unusual.
     """
 
     id: str
@@ -86,12 +76,7 @@ class Firing:
 
 
 class Firings:
-    """Opens firings, and moves them on.
-
-    Args:
-        store: Contains them.
-        now: The clock.
-    """
+    """Opens firings, and moves them on."""
 
     def __init__(self, store: Store, *, now: Now = NOW) -> None:
         self._store = store
@@ -103,9 +88,6 @@ class Firings:
         """Record that a schedule fires at a time; `None` if it already did, or is paused.
 
         If tasks of an earlier firing are unfinished and `may_overlap` is false, it is `SKIPPED`.
-
-        Raises:
-            Unavailable: The database doesn't respond.
         """
         async with self._store.append() as connection:
             paused = await self._lock(connection, schedule)
@@ -120,11 +102,7 @@ class Firings:
         return firing
 
     async def ended(self, schedule: str, after: int) -> Firing | None:
-        """Return the last firing of a schedule after a time whose tasks have all ended, or `None`.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return the last firing of a schedule after a time whose tasks have all ended, or `None`."""
         unfinished = exists().where(
             tasks.c.firing_id == firings.c.id, tasks.c.status.in_(sorted(UNFINISHED))
         )
@@ -145,12 +123,7 @@ class Firings:
         return None if row is None else Firing.of(row)
 
     async def request(self, schedule: str, by: str, *, may_overlap: bool) -> Firing:
-        """Record a firing that an operator requests now. A paused schedule also has it.
-
-        Raises:
-            FiringConflict: Tasks of an earlier firing are unfinished.
-            Unavailable: The database doesn't respond.
-        """
+        """Record a firing that an operator requests now. A paused schedule also has it."""
         async with self._store.append() as connection:
             await self._lock(connection, schedule)
             running = None if may_overlap else await self._running(connection, schedule)
@@ -163,11 +136,7 @@ class Firings:
             return added
 
     async def claim(self) -> Firing | None:
-        """Return a firing whose tasks no other service submits now; `None` if there is none.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return a firing whose tasks no other service submits now; `None` if there is none."""
         free = or_(firings.c.claimed_until.is_(None), firings.c.claimed_until <= self._now)
         oldest = (
             select(firings.c.id)
@@ -189,22 +158,14 @@ class Firings:
             return Firing.of((await connection.execute(claimed.values(values))).one())
 
     async def renew(self, firing: Firing) -> None:
-        """Prolong a claim while a catalog lists tables.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Prolong a claim while a catalog lists tables."""
         same = (firings.c.id == firing.id, firings.c.version == firing.version)
         renewed = update(firings).where(*same, firings.c.status == "SUBMITTING")
         async with self._store.append() as connection:
             await connection.execute(renewed.values(claimed_until=self._now + _CLAIM))
 
     async def move(self, connection: AsyncConnection, firing: Firing, **changes: Any) -> Firing:
-        """Change a claimed firing, and prolong the claim.
-
-        Raises:
-            FiringConflict: Another service has it meanwhile.
-        """
+        """Change a claimed firing, and prolong the claim."""
         same = (firings.c.id == firing.id, firings.c.version == firing.version)
         values = {"claimed_until": self._now + _CLAIM, "version": firing.version + 1, **changes}
         if values.get("message") is not None:
@@ -218,12 +179,7 @@ class Firings:
     async def end(
         self, firing: Firing, status: FiringStatus, message: str | None, *, capped: bool = False
     ) -> Firing:
-        """Record that a claimed firing submits no more tasks.
-
-        Raises:
-            FiringConflict: Another service has it meanwhile.
-            Unavailable: The database doesn't respond.
-        """
+        """Record that a claimed firing submits no more tasks."""
         async with self._store.append() as connection:
             ended = await self.move(
                 connection, firing, status=status, message=message, capped=int(capped)
@@ -232,22 +188,13 @@ class Firings:
         return ended
 
     async def postpone(self, firing: Firing, seconds: int, message: str) -> None:
-        """Let a service try again later.
-
-        Raises:
-            FiringConflict: Another service has it meanwhile.
-            Unavailable: The database doesn't respond.
-        """
+        """Let a service try again later."""
         until = self._now + seconds * 1000
         async with self._store.append() as connection:
             await self.move(connection, firing, claimed_until=until, message=message)
 
     async def start_of(self, firing: Firing) -> TableName | None:
-        """Return the table after which a new firing begins: where a capped one ended before.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return the table after which a new firing begins: where a capped one ended before."""
         before = (
             select(firings)
             .where(

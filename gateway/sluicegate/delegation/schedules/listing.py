@@ -18,12 +18,7 @@ _SHOWN = 5
 
 
 class SelectedTables:
-    """The tables of a schedule, sorted by name, from the catalog as it is now.
-
-    Args:
-        schedule: Selects them.
-        catalogs: The catalogs that list tables, by name.
-    """
+    """The tables of a schedule, sorted by name, from the catalog as it is now."""
 
     def __init__(self, schedule: Schedule, catalogs: Mapping[str, Catalog]) -> None:
         self._schedule = schedule
@@ -34,15 +29,7 @@ class SelectedTables:
         """Number of schemas and tables whose names no task can have."""
 
     async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
-        """Return the tables in batches.
-
-        Args:
-            after: The last table of an earlier batch; `None` for the first one.
-
-        Raises:
-            Unavailable: The catalog doesn't respond. Earlier batches remain valid.
-            SluicegateError: The catalog refuses the listing.
-        """
+        """Return the tables in batches."""
         selection = self._schedule.selection
         listed = await self._catalog().list_schemas() if selection.lists_schemas else ()
         for schema in selection.schemas(self._usable(listed)):

@@ -19,23 +19,14 @@ Report = dict[str, Any]
 
 
 class ScheduleReports:
-    """Reads the firings of schedules, and describes both as JSON.
-
-    Args:
-        store: Contains the firings.
-        states: The states of schedules.
-    """
+    """Reads the firings of schedules, and describes both as JSON."""
 
     def __init__(self, store: Store, states: ScheduleStates) -> None:
         self._store = store
         self._states = states
 
     async def of(self, schedules: Sequence[Schedule]) -> list[Report]:
-        """Return a report for each schedule, with its last firing.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return a report for each schedule, with its last firing."""
         now, states = await self._states.read()
         names = [each.name for each in schedules]
         async with self._store.read() as connection:
@@ -48,11 +39,7 @@ class ScheduleReports:
         ]
 
     async def firings(self, schedule: str, most: int) -> list[Report]:
-        """Return the last firings of a schedule, newest first.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return the last firings of a schedule, newest first."""
         query = (
             select(schedule_firings)
             .where(schedule_firings.c.schedule == schedule)

@@ -35,13 +35,7 @@ class Schedule:
 
     @classmethod
     def of(cls, name: str, settings: ScheduleSettings, realm: str) -> Schedule:
-        """Return the schedule of a section.
-
-        Args:
-            name: Its name.
-            settings: The section.
-            realm: The realm of its tasks, if the section has none.
-        """
+        """Return the schedule of a section."""
         zone = ZoneInfo(settings.time_zone)
         window = settings.window
         return cls(
@@ -57,10 +51,6 @@ class Schedule:
         """Return the latest time at which it has to fire now; `None` if there is none.
 
         A schedule with `after` has no such times.
-
-        Args:
-            after: Times until this one are settled.
-            now: The current time.
         """
         if self.times is None:
             return None

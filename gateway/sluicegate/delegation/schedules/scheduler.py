@@ -23,15 +23,7 @@ _RETENTION_INTERVAL = 3600.0
 
 
 class Scheduler:
-    """Opens firings when they are due, and submits their tasks.
-
-    Args:
-        schedules: The configured schedules.
-        states: Their states.
-        firings: Their firings.
-        submission: Submits tasks.
-        retention: Deletes old firings.
-    """
+    """Opens firings when they are due, and submits their tasks."""
 
     def __init__(
         self,
@@ -55,11 +47,7 @@ class Scheduler:
             group.start_soon(_repeated, self._retention.prune, _RETENTION_INTERVAL)
 
     async def fire(self) -> None:
-        """Open all firings that are due.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Open all firings that are due."""
         now, states = await self._states.read()
         unknown = self._schedules.keys() - states.keys()
         if unknown:
@@ -78,11 +66,7 @@ class Scheduler:
                 await self._open(schedule, due)
 
     async def submit(self) -> None:
-        """Submit the tasks of all open firings that no other service has.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Submit the tasks of all open firings that no other service has."""
         while (firing := await self._firings.claim()) is not None:
             await self._submission.perform(firing)
 

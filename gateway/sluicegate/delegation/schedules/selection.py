@@ -76,12 +76,7 @@ class TablePattern:
 
 
 class TableSelection:
-    """Tables that one of some patterns selects, and none of others.
-
-    Args:
-        tables: Patterns of the tables.
-        exclude: Patterns of those to leave out.
-    """
+    """Tables that one of some patterns selects, and none of others."""
 
     def __init__(self, tables: Iterable[str], exclude: Iterable[str] = ()) -> None:
         self._tables = [TablePattern.parse(each) for each in tables]
@@ -98,11 +93,7 @@ class TableSelection:
         return any(each.any_schema or each.any_table for each in self._tables)
 
     def schemas(self, listed: Collection[str]) -> Sequence[str]:
-        """Return all schemas that can have selected tables, sorted.
-
-        Args:
-            listed: All schemas of the catalog, if `lists_schemas`.
-        """
+        """Return all schemas that can have selected tables, sorted."""
         named = {each.schema for each in self._tables if not each.any_schema}
         matching = {
             schema
@@ -126,13 +117,7 @@ class TableSelection:
         )
 
     def tables(self, schema: str, listed: Iterable[str]) -> Sequence[TableName]:
-        """Return all selected tables of a schema, sorted.
-
-        Args:
-            schema: One of `schemas`.
-            listed: The names of all of its tables, if `lists`. Tables that are named without a pattern
-                and in a schema without one are selected whether or not they are listed.
-        """
+        """Return all selected tables of a schema, sorted."""
         exact = {
             TableName(schema, each.table)
             for each in self._tables

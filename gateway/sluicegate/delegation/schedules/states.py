@@ -20,10 +20,8 @@ class ScheduleState:
     """The state of a schedule. Times are in epoch milliseconds.
 
     Attributes:
-        since: Only later times count.
         last: The last time of its cron expression at which it fired; `None` if it hasn't yet.
         paused_at: When it was paused; `None` if it isn't.
-        paused_by: Who paused it.
     """
 
     since: int
@@ -38,32 +36,19 @@ class ScheduleState:
 
 
 class ScheduleStates:
-    """Reads and changes states.
-
-    Args:
-        store: Contains them.
-        now: The clock.
-    """
+    """Reads and changes states."""
 
     def __init__(self, store: Store, *, now: Now = NOW) -> None:
         self._store = store
         self._now = now
 
     async def add(self, names: Collection[str]) -> None:
-        """Let schedules count from now on, unless they are known already.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Let schedules count from now on, unless they are known already."""
         async with self._store.append() as connection:
             await add_states(connection, names, self._now)
 
     async def read(self) -> tuple[int, Mapping[str, ScheduleState]]:
-        """Return the database's time, and the states of all schedules that were ever added.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return the database's time, and the states of all schedules that were ever added."""
         last = (
             select(schedule_firings.c.schedule, func.max(schedule_firings.c.fires_at).label("last"))
             .where(schedule_firings.c.requested_by.is_(None))
@@ -80,10 +65,9 @@ class ScheduleStates:
         return now, found
 
     async def pause(self, name: str, by: str) -> bool:
-        """Let a schedule fire no longer, until it is resumed. Returns whether it wasn't paused before.
+        """Let a schedule fire no longer, until it is resumed.
 
-        Raises:
-            Unavailable: The database doesn't respond.
+        Returns whether it wasn't paused before.
         """
         async with self._store.append() as connection:
             await add_states(connection, [name], self._now)
@@ -93,11 +77,7 @@ class ScheduleStates:
         return done.rowcount > 0
 
     async def resume(self, name: str) -> bool:
-        """Let a schedule fire again, at later times. Returns whether it was paused before.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Let a schedule fire again, at later times. Returns whether it was paused before."""
         resumed = (
             update(schedules)
             .where(schedules.c.name == name, schedules.c.paused_at.is_not(None))

@@ -42,17 +42,7 @@ class WindowClosed(SluicegateError):
 
 @dataclass(slots=True)
 class Submission:
-    """Submits the tasks of a claimed firing, in batches that each are one transaction.
-
-    Args:
-        store: Contains the tasks.
-        schedules: The configured schedules.
-        firings: The firings.
-        cipher: Encrypts payloads.
-        grants: Grants of the realms.
-        catalogs: The catalogs that list tables, by name.
-        now: The clock.
-    """
+    """Submits the tasks of a claimed firing, in batches that each are one transaction."""
 
     store: Store
     schedules: Mapping[str, Schedule]
@@ -63,11 +53,7 @@ class Submission:
     now: Now = NOW
 
     async def perform(self, firing: Firing) -> None:
-        """Submit all tasks of a firing, from where it was left. Failures are recorded.
-
-        Raises:
-            Unavailable: The database doesn't respond. Another attempt continues.
-        """
+        """Submit all tasks of a firing, from where it was left. Failures are recorded."""
         schedule = self.schedules.get(firing.schedule)
         try:
             if schedule is None:

@@ -13,13 +13,7 @@ from sluicegate.delegation.schedules.selection import TableName, TableSelection
 
 
 class SucceededTables:
-    """The selected tables among those whose tasks of a firing have succeeded, sorted by name.
-
-    Args:
-        store: Contains the tasks.
-        selection: Selects tables.
-        firing_id: The firing.
-    """
+    """The selected tables among those whose tasks of a firing have succeeded, sorted by name."""
 
     def __init__(self, store: Store, selection: TableSelection, firing_id: str) -> None:
         self._store = store
@@ -27,14 +21,7 @@ class SucceededTables:
         self._firing_id = firing_id
 
     async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
-        """Return the tables in batches.
-
-        Args:
-            after: The last table of an earlier batch; `None` for the first one.
-
-        Raises:
-            Unavailable: The database doesn't respond.
-        """
+        """Return the tables in batches."""
         entity = tasks.c.payload["operation_parameters"]["table_identity"]["table_entity_id"]
         query = select(entity.as_string()).where(
             tasks.c.firing_id == self._firing_id, tasks.c.status == "SUCCESS"

@@ -47,19 +47,7 @@ _STUCK_SECONDS = 60.0
 
 
 class Attempt:
-    """An attempt at a leased task; its executor's `TaskRun`, through `BridgedRun`.
-
-    Args:
-        task: The task, just leased.
-        executor: Runs the task.
-        leases: Keeps the lease.
-        queue: Provides renewed credentials.
-        cipher: Decrypts them.
-        heartbeat: Seconds between heartbeats.
-        deadline: When the lease ends, unless heartbeats prolong it.
-        thread: The thread that runs the executor.
-        draining: Set once the worker is stopping.
-    """
+    """An attempt at a leased task; its executor's `TaskRun`, through `BridgedRun`."""
 
     def __init__(
         self,
@@ -96,19 +84,11 @@ class Attempt:
         self._lock = anyio.Lock()
 
     def report(self, progress: TaskProgress) -> None:
-        """Report progress. It is stored with the next write.
-
-        Raises:
-            TaskFailed: It is not valid.
-        """
+        """Report progress. It is stored with the next write."""
         self._progress = checked_progress(progress)
 
     async def finish_stage(self, stage: str) -> None:
-        """Store a finished stage together with the latest progress.
-
-        Raises:
-            TaskFailed: The lease is lost, or the name is not valid.
-        """
+        """Store a finished stage together with the latest progress."""
         stages = checked_stages(self._stages, stage)
 
         async def store() -> bool:
@@ -324,11 +304,7 @@ class Attempt:
         return await self._leases.fail(task, outcome, self._progress)
 
     async def _move(self, write: Callable[[TaskRecord], Awaitable[TaskRecord]]) -> None:
-        """Store a transition of the task. Retries while the database is unavailable.
-
-        Raises:
-            TaskVersionConflict: The lease was lost.
-        """
+        """Store a transition of the task. Retries while the database is unavailable."""
 
         async def store() -> None:
             with anyio.CancelScope(shield=True):

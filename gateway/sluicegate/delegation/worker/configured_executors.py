@@ -14,14 +14,7 @@ from sluicegate.plugins.context import NoLinks
 
 
 class ConfiguredExecutors:
-    """The configured executors, and the context with which they open locations.
-
-    Args:
-        registry: The loaded plugins.
-        configured: Their validated sections.
-        grants: Grants of the realms.
-        settings: The section `index` says where snapshot indexes are.
-    """
+    """The configured executors, and the context with which they open locations."""
 
     def __init__(
         self,
@@ -37,11 +30,7 @@ class ConfiguredExecutors:
         self._stack = AsyncExitStack()
 
     async def build(self) -> Mapping[str, TaskExecutor]:
-        """Return the executors by operation.
-
-        Raises:
-            ConfigurationError: A plugin can't build one from its section.
-        """
+        """Return the executors by operation."""
         instances = Instances(self._registry, self._configured, links=NoLinks)
         self._stack.push_async_callback(instances.aclose)
         indexes = WorkerIndexes.configured(self._settings, instances)

@@ -18,12 +18,7 @@ _LONGEST_PAUSE = 5.0
 
 
 async def retry_until_available(ask: Callable[[], Awaitable[T]], what: str) -> T:
-    """Return the database's response, however long it is unavailable.
-
-    Args:
-        ask: Must be safe to repeat: the change might have been stored without a response.
-        what: Description of the waiting operation, for the log.
-    """
+    """Return the database's response, however long it is unavailable."""
     pause = _FIRST_PAUSE
     while True:
         try:

@@ -30,11 +30,6 @@ class ExecutorEnded(Exception):
     """Work on the thread raised something, maybe not an `Exception`, or was canceled by someone else.
 
     Created where it was raised, because formatting an exception also runs the executor's code.
-
-    Attributes:
-        error: The original exception.
-        failure: The resulting failure of the task.
-        shown: The exception in loggable form.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -45,12 +40,7 @@ class ExecutorEnded(Exception):
 
 
 class Call(Generic[T]):
-    """Work that runs on the thread, observed from the event loop that started it.
-
-    Args:
-        work: The coroutine to run.
-        there: The event loop of the thread.
-    """
+    """Work that runs on the thread, observed from the event loop that started it."""
 
     def __init__(self, work: Callable[[], Awaitable[T]], there: asyncio.AbstractEventLoop) -> None:
         self._work = work
@@ -68,11 +58,7 @@ class Call(Generic[T]):
             self._there.call_soon_threadsafe(self._scope.cancel)
 
     async def result(self) -> T | None:
-        """Wait for the result; `None` if `cancel` canceled it. Can be called repeatedly.
-
-        Raises:
-            ExecutorEnded: The work raised something.
-        """
+        """Wait for the result; `None` if `cancel` canceled it. Can be called repeatedly."""
         return await asyncio.shield(self._ended)
 
     def _begin(self) -> None:
@@ -115,11 +101,7 @@ class ExecutorThread:
     @classmethod
     @asynccontextmanager
     async def opened(cls, timeout: float) -> AsyncIterator[ExecutorThread]:
-        """Return a running thread. If it doesn't end in time, it is abandoned.
-
-        Args:
-            timeout: Seconds to wait at the end for work that is still running.
-        """
+        """Return a running thread. If it doesn't end in time, it is abandoned."""
         thread = cls(timeout)
         thread._thread.start()
         try:
@@ -139,11 +121,7 @@ class ExecutorThread:
         return call
 
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Run work on the thread and return its result.
-
-        Raises:
-            BaseException: The exception that it raised.
-        """
+        """Run work on the thread and return its result."""
         try:
             return cast("T", await self.start(work).result())  # nothing cancels it
         except ExecutorEnded as ended:

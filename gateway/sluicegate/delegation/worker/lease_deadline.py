@@ -10,10 +10,6 @@ class LeaseDeadline:
 
     The database's clock decides when a lease has ended. The worker counts from a time before the
     database prolonged the lease, so it never stops later than that.
-
-    Args:
-        ttl: Seconds that a lease lasts after it was prolonged.
-        prolonged_at: A time before the lease began, by `anyio.current_time`.
     """
 
     def __init__(self, ttl: float, prolonged_at: float) -> None:

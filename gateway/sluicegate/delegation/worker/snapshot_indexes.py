@@ -12,14 +12,7 @@ from sluicegate.signing.load import load_keys
 
 
 class WorkerIndexes:
-    """The `api.SnapshotIndexes` of a worker.
-
-    Args:
-        location: The folder of indexes.
-        min_files: Tables with fewer files get no index.
-        keys: The gateway's keys. No executor gets them.
-        instances: The catalogs and storages of the gateway.
-    """
+    """The `api.SnapshotIndexes` of a worker."""
 
     def __init__(self, location: str, min_files: int, keys: KeyRing, instances: Instances) -> None:
         self._location = location

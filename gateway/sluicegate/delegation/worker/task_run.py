@@ -16,12 +16,7 @@ T = TypeVar("T")
 
 
 class BridgedRun:
-    """A `TaskRun` that calls another one on the event loop that created it.
-
-    Args:
-        run: The `TaskRun` to call.
-        group: The task group of these calls. Once it is canceled, they fail.
-    """
+    """A `TaskRun` that calls another one on the event loop that created it."""
 
     def __init__(self, run: TaskRun, group: TaskGroup) -> None:
         self._run = run

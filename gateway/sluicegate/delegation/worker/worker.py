@@ -31,16 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Runs tasks until it is drained.
-
-    Args:
-        executors: Executors by operation.
-        leases: Leases tasks.
-        queue: The tasks.
-        cipher: Decrypts payloads.
-        settings: Concurrency, intervals and timeouts.
-        thread: The thread that runs executors.
-    """
+    """Runs tasks until it is drained."""
 
     def __init__(
         self,

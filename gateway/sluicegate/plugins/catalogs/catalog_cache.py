@@ -44,13 +44,6 @@ class CatalogCache(Generic[_T]):
     refreshed in the background. Older entries are never returned. Concurrent requests for one key are
     sent once. `NotFound` is cached for `max_age`, and a failure for a moment, but at most for
     `max_age`.
-
-    Args:
-        max_age: Seconds.
-        stale: Seconds beyond `max_age`.
-        clock: Seconds, monotonic.
-        may_be_stale: Whether a value can be returned while it is refreshed.
-        dated: When a value was requested, if it contains this time.
     """
 
     def __init__(
@@ -72,12 +65,7 @@ class CatalogCache(Generic[_T]):
         self._flights: SingleFlight[_T] = SingleFlight()
 
     async def get(self, key: Hashable, fetch: Fetch[_T]) -> _T:
-        """The cached value, or a new one.
-
-        Raises:
-            NotFound: The catalog does not have it.
-            SluicegateError: `fetch` raises it, and no cached value can be returned.
-        """
+        """The cached value, or a new one."""
         now = self._clock()
         entry = self._entries.get(key)
         failure = self._failures.get(key)

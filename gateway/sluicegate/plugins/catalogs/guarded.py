@@ -41,12 +41,6 @@ class GuardedCatalog(Catalog):
 
     Responses are at most as old as `CatalogConfig.max_age` plus `stale_while_revalidate`. For a table
     that is pinned to one state (a metadata location, ratified commits) the limit is `max_age`.
-
-    Args:
-        name: The catalog's name in the configuration.
-        catalog: The adapter's instance.
-        config: The catalog's section.
-        clock: Seconds, monotonic.
     """
 
     def __init__(
@@ -215,12 +209,7 @@ class GuardedCatalog(Catalog):
             )
 
     async def _call(self, method: str, request: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Send one request to the catalog, in the span `catalog.METHOD`.
-
-        Raises:
-            Unavailable: The catalog does not respond in time, or its response is not valid.
-            SluicegateError: An error of the catalog.
-        """
+        """Send one request to the catalog, in the span `catalog.METHOD`."""
         outcome = "failed"
         with span(f"catalog.{method}", catalog=self._name) as current:
             try:

@@ -59,12 +59,6 @@ class PagedListings(Generic[_Item]):
 
     A listing needs one request for each page. If a request fails, the previous pages are kept, and the
     next listing of the schema continues there.
-
-    Args:
-        name: The catalog's name, for messages.
-        fetch: Requests one page of a schema, by its token, or the first page.
-        clock: Seconds, monotonic.
-        what: What the items are, for the log.
     """
 
     def __init__(
@@ -81,12 +75,7 @@ class PagedListings(Generic[_Item]):
         self._stopped: LRU[str, _Parts[_Item]] = LRU(_STOPPED)
 
     async def list(self, schema: str) -> SchemaListing[_Item]:
-        """Return all items of a schema.
-
-        Raises:
-            NotFound: The schema does not exist.
-            Unavailable: A page is not available now. The listing can be continued.
-        """
+        """Return all items of a schema."""
         parts = self._stopped.pop(schema)
         if parts is None or self._clock() - parts.requested_at > _CONTINUED_SECONDS:
             parts = _Parts[_Item](self._clock())

@@ -9,16 +9,7 @@ from sluicegate.api.errors import ConfigurationError, check_challenge
 
 
 def check_authenticator(name: str, kind: str, authenticator: Authenticator) -> None:
-    """Check that an authenticator accepts a request, and that its challenge is valid.
-
-    Args:
-        name: The instance's name in the configuration.
-        kind: The plugin's name.
-        authenticator: The instance that the plugin built.
-
-    Raises:
-        ConfigurationError: Its signature is older than API 1.0, or its challenge is not a header value.
-    """
+    """Check that an authenticator accepts a request, and that its challenge is valid."""
     signature = inspect.signature(authenticator.authenticate)
     try:
         signature.bind(None)

@@ -17,12 +17,7 @@ _EXAMPLE_LOCATION = "s3://bucket/prefix/"
 
 
 def realm_problems(settings: Settings, executors: Sequence[ConfiguredExecutor]) -> Iterator[str]:
-    """Return a line `file:line:column: message` for each problem.
-
-    Args:
-        settings: The settings with the section `delegation`.
-        executors: The configured executors.
-    """
+    """Return a line `file:line:column: message` for each problem."""
     delegation = settings.delegation
     catalogs = _catalogs_of(executors)
     operations = sorted({each for executor in executors for each in executor.type.operations})

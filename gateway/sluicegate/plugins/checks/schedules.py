@@ -17,12 +17,7 @@ _PURGE = "TABLE_PURGE"
 
 
 def schedule_problems(settings: Settings, executors: Sequence[ConfiguredExecutor]) -> Iterator[str]:
-    """Return a line `file:line:column: message` for each problem.
-
-    Args:
-        settings: The settings with the section `delegation`.
-        executors: The configured executors.
-    """
+    """Return a line `file:line:column: message` for each problem."""
     by_operation = {each: executor for executor in executors for each in executor.type.operations}
     for name, schedule in settings.delegation.schedules.items():
         place: Location = ("delegation", "schedules", name)

@@ -40,11 +40,7 @@ Config = TypeVar("Config", bound=PluginConfig)
 
 
 def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
-    """Validate the sections of all plugins without opening anything.
-
-    Raises:
-        ConfigurationError: One line `file:line:column: message` for each problem.
-    """
+    """Validate the sections of all plugins without opening anything."""
     checker = _Checker(settings)
     configured = ConfiguredInstances(
         tuple(checker.catalogs(registry.types.catalogs)),
@@ -63,11 +59,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
 
 
 def plugin_settings(settings: Settings, registry: Registry) -> Mapping[str, PluginConfig]:
-    """Validate only the settings of plugins, by the plugin's name.
-
-    Raises:
-        ConfigurationError: One line `file:line:column: message` for each problem.
-    """
+    """Validate only the settings of plugins, by the plugin's name."""
     checker = _Checker(settings)
     found = dict(checker.plugins(registry.types.settings))
     if checker.problems:

@@ -48,16 +48,7 @@ def declared_version(entry_point: EntryPoint) -> object:
 
 
 def check_version(plugin: InstalledPlugin, declared: object) -> None:
-    """Check that this gateway supports the API version that a plugin is written for.
-
-    Args:
-        plugin: The plugin, for messages.
-        declared: The plugin's constant; `None` counts as `1.0`.
-
-    Raises:
-        ConfigurationError: The plugin needs a newer API or one that is no longer supported, or the
-            constant is not a version. The message says what to install.
-    """
+    """Check that this gateway supports the API version that a plugin is written for."""
     wanted = _parsed("1.0" if declared is None else declared)
     if wanted is None:
         raise ConfigurationError(

@@ -30,11 +30,7 @@ class PluginHost:
         self._modules = {plugin.name: self._register(plugin) for plugin in self.plugins}
 
     def ask(self, plugin: InstalledPlugin, hook: str, **arguments: Any) -> list[Any]:
-        """Call a hook of one plugin, and return its results: none if it doesn't implement the hook.
-
-        Raises:
-            ConfigurationError: The implementation failed.
-        """
+        """Call a hook of one plugin, and return its results: none if it doesn't implement the hook."""
         own = self._modules[plugin.name]
         others = [module for module in self._modules.values() if module is not own]
         caller = self._manager.subset_hook_caller(hook, others)
@@ -46,11 +42,7 @@ class PluginHost:
             raise ConfigurationError(f"plugin {plugin} failed in {hook}: {_cause(error)}") from error
 
     def ask_each(self, plugin: InstalledPlugin, hook: str, **arguments: Any) -> list[Any]:
-        """Call a hook that returns a sequence, and return the items.
-
-        Raises:
-            ConfigurationError: The implementation failed, or returned something else.
-        """
+        """Call a hook that returns a sequence, and return the items."""
         items: list[Any] = []
         for answer in self.ask(plugin, hook, **arguments):
             if not isinstance(answer, Iterable):

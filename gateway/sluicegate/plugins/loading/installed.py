@@ -31,14 +31,7 @@ OWN_PLUGINS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """A plugin that an installed distribution declares. Finding it doesn't import it.
-
-    Attributes:
-        name: The entry point's name, which is the `type` in the configuration.
-        distribution: Name of the distribution.
-        version: Version of the distribution.
-        entry_point: Loads the plugin's module.
-    """
+    """A plugin that an installed distribution declares. Finding it doesn't import it."""
 
     name: str
     distribution: str
@@ -57,11 +50,7 @@ def installed_plugins() -> tuple[InstalledPlugin, ...]:
 
 
 def find_plugin(name: str, installed: Iterable[InstalledPlugin]) -> InstalledPlugin:
-    """The installed plugin of a name.
-
-    Raises:
-        ConfigurationError: No plugin of this name is installed, or two distributions contain one.
-    """
+    """The installed plugin of a name."""
     known = tuple(installed)
     matches = [plugin for plugin in known if plugin.name == name]
     if not matches:

@@ -37,12 +37,6 @@ async def tables_of_all(
     """The tables, or assets of a kind, of some schemas, in their order.
 
     Logs a warning for each schema that cannot be listed.
-
-    Args:
-        schemas: Schemas of one share.
-        tables: Lists the tables or assets of one of them.
-        kind: What they are.
-        declared: Those that remain in a schema that cannot be listed; none by default.
     """
     listing = _Listing(tables, declared)
     sources = [

@@ -23,11 +23,6 @@ class Endpoint:
     """An ASGI endpoint: authenticate, wait for a slot, handle, and return every error as JSON.
 
     It does not use Starlette's function endpoints, because those take a third of the time of a listing.
-
-    Args:
-        handler: Handles a recipient's request.
-        authentication: Identifies recipients.
-        refuse: Builds error responses.
     """
 
     def __init__(
@@ -52,19 +47,7 @@ class Endpoint:
 
 
 async def admit_sender(scope: MutableMapping[str, Any], authentication: Authentication) -> Principal:
-    """Authenticate the sender. The request counts for this recipient from now on.
-
-    Args:
-        scope: The request's ASGI scope.
-        authentication: Identifies recipients.
-
-    Raises:
-        Unauthenticated: The request has no valid credentials.
-        PermissionDenied: The recipient is not allowed to call from this address.
-        RateLimited: The recipient has too many concurrent requests, or has sent too many.
-        Unavailable: The server has too many concurrent requests, or the credentials cannot be verified
-            now.
-    """
+    """Authenticate the sender. The request counts for this recipient from now on."""
     principal = await authentication.authenticate_scope(scope)
     name_recipient(principal.name)
     slots = slots_of(scope)

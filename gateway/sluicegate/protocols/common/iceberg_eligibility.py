@@ -11,11 +11,7 @@ from sluicegate.vending.select import Vendors
 
 
 def check_urls(table: SharedTable) -> None:
-    """Reject URLs of single files if the table is shared only with directory access.
-
-    Raises:
-        PermissionDenied: `url` is not one of the access modes.
-    """
+    """Reject URLs of single files if the table is shared only with directory access."""
     if "url" not in table.access_modes:
         raise PermissionDenied(
             f"{table.full_name} is not shared with presigned URLs (url): load it with credentials"

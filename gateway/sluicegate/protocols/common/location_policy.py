@@ -39,11 +39,7 @@ class LocationPolicy:
         return self._covers(self.own(source), location)
 
     def check(self, source: CatalogTable, locations: Iterable[str]) -> None:
-        """Reject files that the table is not allowed to name.
-
-        Raises:
-            UnsupportedOperation: One of them is at a location that is not allowed.
-        """
+        """Reject files that the table is not allowed to name."""
         own = self.own(source)
         for directory in {location.rpartition("/")[0] for location in locations}:
             if not self._covers(own, directory):

@@ -58,14 +58,7 @@ class _Queue:
 
 
 class OfferCache(Generic[_T]):
-    """Caches results that depend on where tables are.
-
-    Args:
-        resolver: Queries the catalogs.
-        compute: Computes the result from a shared table and the location that its catalog reports.
-        background: Runs the lookups.
-        clock: Monotonic seconds.
-    """
+    """Caches results that depend on where tables are."""
 
     def __init__(
         self,

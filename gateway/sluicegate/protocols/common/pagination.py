@@ -24,11 +24,7 @@ class PageRequest:
 
     @classmethod
     def parse(cls, query: Mapping[str, str], principal: Principal, listing: str) -> PageRequest:
-        """Read the parameters (Delta Sharing protocol, "List Shares").
-
-        Raises:
-            InvalidRequest: `maxResults` is not a number from 0 to 500.
-        """
+        """Read the parameters (Delta Sharing protocol, "List Shares")."""
         max_results = integer("maxResults", query.get("maxResults"), high=MAX_RESULTS)
         return cls(
             max_results=MAX_RESULTS if max_results is None else max_results,
@@ -55,10 +51,9 @@ class Page(Generic[T]):
 def page(
     items: Sequence[T], key: Callable[[T], str], request: PageRequest, tokens: TokenSigner
 ) -> Page[T]:
-    """One page of items that are sorted by `key`. A page starts after the last key of the previous one.
+    """One page of items that are sorted by `key`.
 
-    Raises:
-        InvalidRequest: The page token does not belong to this listing and recipient, or has expired.
+    A page starts after the last key of the previous one.
     """
     start = 0
     if request.token is not None:
@@ -78,15 +73,7 @@ async def read_page(
     request: PageRequest,
     tokens: TokenSigner,
 ) -> Page[T]:
-    """One page of items that are read in parts; see `page`.
-
-    Args:
-        read: Returns items in the order of their keys: those after a key (`None`: from the start), and
-            at most so many.
-        key: Returns the key of an item.
-        request: The request.
-        tokens: Signs page tokens.
-    """
+    """One page of items that are read in parts; see `page`."""
     after = None
     if request.token is not None:
         after = tokens.verify(request.token, bound_to=request.bound_to, parameter="pageToken")["after"]

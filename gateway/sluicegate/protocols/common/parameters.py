@@ -15,11 +15,7 @@ _INT64 = 2**63
 
 
 def integer(name: str, value: object, *, low: int = 0, high: int = _INT64 - 1) -> int | None:
-    """An optional integer, from a query string or from JSON.
-
-    Raises:
-        InvalidRequest: It is not an integer, or not between `low` and `high`.
-    """
+    """An optional integer, from a query string or from JSON."""
     if value is None:
         return None
     number = _whole(value)
@@ -31,11 +27,7 @@ def integer(name: str, value: object, *, low: int = 0, high: int = _INT64 - 1) -
 
 
 def hinted(name: str, value: object, *, high: int) -> int | None:
-    """An optional integer that is a hint: capped at `high`, and ignored below zero.
-
-    Raises:
-        InvalidRequest: It is not an integer.
-    """
+    """An optional integer that is a hint: capped at `high`, and ignored below zero."""
     number = _whole(int(value) if isinstance(value, float) and value.is_integer() else value)
     if number is None and value is not None:
         raise InvalidRequest(f"{name} must be a whole number")
@@ -67,12 +59,7 @@ def boolean(name: str, value: object) -> bool:
 
 
 def text(name: str, value: object) -> str | None:
-    """An optional string.
-
-    Raises:
-        InvalidRequest: It is not a string, or it is empty: probably a variable that the client did not
-            expand.
-    """
+    """An optional string."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -104,11 +91,7 @@ def at_most_one(values: Mapping[str, object]) -> None:
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """The request body as an object. An empty body is an empty object.
-
-    Raises:
-        MalformedRequest: The body is not JSON, or not an object.
-    """
+    """The request body as an object. An empty body is an empty object."""
     if not body.strip():
         return {}
     try:

@@ -33,17 +33,7 @@ _COUNTER = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 
 
 class PluginServices:
-    """The `api.GatewayServices` of one plugin.
-
-    Args:
-        name: The plugin's name.
-        settings: Its validated settings. `None` if it registers no model.
-        public_url: The URL at which recipients reach the gateway.
-        authentication: Identifies recipients.
-        tables: The tables that recipients can see.
-        publish: Sends an event to all plugins except the named one.
-        database: Contains the plugin's tables.
-    """
+    """The `api.GatewayServices` of one plugin."""
 
     def __init__(
         self,
@@ -169,11 +159,7 @@ class GrantedTables:
 
 
 class NamedTelemetry:
-    """The `api.PluginTelemetry` of a plugin.
-
-    Args:
-        plugin: The plugin's name, which is the prefix of span and counter names.
-    """
+    """The `api.PluginTelemetry` of a plugin."""
 
     def __init__(self, plugin: str) -> None:
         self._plugin = plugin
@@ -183,11 +169,7 @@ class NamedTelemetry:
         return span(f"{self._plugin}.{name}", **attributes)
 
     def count(self, name: str, n: int = 1, **attributes: str | int | float | bool) -> None:
-        """Add to a counter of the plugin.
-
-        Raises:
-            ValueError: The counter's name has characters that exporters reject.
-        """
+        """Add to a counter of the plugin."""
         if not _COUNTER.fullmatch(name):
             raise ValueError(f"the counter {name!r} must be named with a-z, 0-9, '_' and '.'")
         count_of_plugin(self._plugin, name, n, **attributes)

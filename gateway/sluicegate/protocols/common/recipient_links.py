@@ -30,11 +30,7 @@ _METHOD = "link"
 
 @dataclass(frozen=True, slots=True)
 class RecipientLink:
-    """The contents of a link, without what names the file.
-
-    Attributes:
-        recipient_id: The recipient's id. Another recipient with the same name is rejected.
-    """
+    """The contents of a link, without what names the file."""
 
     recipient_id: str
     recipient: str
@@ -61,13 +57,6 @@ class RecipientLinks(Generic[_Link]):
 
     The recipient is checked again for each request. A link therefore stops working when the recipient
     is removed, if it has not expired before.
-
-    Args:
-        kind: What the links contain.
-        space: The name in their addresses, which takes the place of a storage.
-        keys: The keys for these links.
-        grants: Looks up recipients.
-        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -85,12 +74,7 @@ class RecipientLinks(Generic[_Link]):
         self._clock = clock
 
     async def open(self, request: Request) -> tuple[Principal, _Link]:
-        """The recipient and the contents of a link, whose address is the path parameter `link`.
-
-        Raises:
-            PermissionDenied: The link is not valid, or its recipient no longer has access.
-            RateLimited: The recipient has sent too many requests.
-        """
+        """The recipient and the contents of a link, whose address is the path parameter `link`."""
         path = request.path_params["link"]
         verify(self._keys, self._space, path, request.url.query, self._clock())
         slots = slots_of(request.scope)
@@ -108,18 +92,7 @@ class RecipientLinks(Generic[_Link]):
 async def link_recipient(
     grants: Grants, name: str, recipient_id: str, address: str | None
 ) -> Principal:
-    """The recipient, if access is allowed now.
-
-    Args:
-        grants: Looks up recipients.
-        name: The recipient's name when the link was issued.
-        recipient_id: The recipient's id. Another recipient with the same name is rejected.
-        address: IP address of the client that opens the link.
-
-    Raises:
-        PermissionDenied: The recipient was revoked or removed, or is not allowed to call from this
-            address.
-    """
+    """The recipient, if access is allowed now."""
     record = await grants.recipient(name)
     if record is None or record.id != recipient_id:
         missing = PermissionDenied("the recipient of this link no longer exists")

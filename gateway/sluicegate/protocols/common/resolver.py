@@ -67,38 +67,23 @@ class Resolver:
         self._policies = Policies(instances.policies)
 
     async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
-        """The schemas of a granted share, sorted by name: declared ones, and those of its catalog now.
-
-        Raises:
-            NotFound: The share does not exist, or it was not granted.
-            Unavailable: The catalog of a share cannot list its schemas now.
-        """
+        """The schemas of a granted share, by name: declared ones, and those of its catalog now."""
         return await self._share_schemas.schemas(principal, share)
 
     async def schema(self, principal: Principal, share: str, name: str) -> Schema:
-        """The schema with a name, which is case-insensitive; see `schemas`.
-
-        Raises:
-            NotFound: The share or schema does not exist, or the share was not granted.
-            Unavailable: The catalog of a share cannot list its schemas now.
-        """
+        """The schema with a name, which is case-insensitive; see `schemas`."""
         return await self._share_schemas.schema(principal, share, name)
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
-        """The tables of a schema, sorted by name: declared ones, or those that its catalog lists now.
-
-        Raises:
-            Unavailable: The catalog of an entirely shared schema does not respond.
-        """
+        """The tables of a schema, by name: declared ones, or those that its catalog lists now."""
         if schema.source is None or not shares_kind(schema, "tables"):
             return await self._grants.tables(schema)
         return (await self._schema_tables.tables(schema, schema.source)).ordered
 
     async def all_tables(self, principal: Principal, share: str) -> list[SharedTable]:
-        """The tables of all schemas of a share. If a catalog is down, only its own tables are missing.
+        """The tables of all schemas of a share.
 
-        Raises:
-            NotFound: The share does not exist, or it was not granted.
+        If a catalog is down, only its own tables are missing.
         """
         return await tables_of_all(await self.reachable(principal, share, "tables"), self.tables)
 
@@ -107,39 +92,23 @@ class Resolver:
         return await self._share_schemas.reachable(principal, share, kind)
 
     async def shown(self, principal: Principal, tables: Sequence[Shared]) -> Sequence[Shared]:
-        """Return the granted tables or assets that a recipient can see, with one call per policy.
-
-        Raises:
-            Unavailable: A policy cannot be evaluated now.
-        """
+        """Return the granted tables or assets that a recipient can see, with one call per policy."""
         return await self._policies.readable(principal, tables)
 
     async def allows(self, principal: Principal, action: PolicyAction, table: SharedTable) -> bool:
-        """Whether policies allow an action on a granted table or other asset.
-
-        Raises:
-            Unavailable: A policy cannot be evaluated now.
-        """
+        """Whether policies allow an action on a granted table or other asset."""
         return await self._policies.allow(principal, action, table)
 
     async def denied_by(
         self, principal: Principal, action: PolicyAction, table: SharedTable
     ) -> str | None:
-        """The name of the policy that denies an action on a granted table or asset, or `None`.
-
-        Raises:
-            Unavailable: A policy cannot be evaluated now; the detail names it.
-        """
+        """The name of the policy that denies an action on a granted table or asset, or `None`."""
         return (await self._policies.denials(principal, action, [table])).get(table)
 
     async def narrowed(
         self, principal: Principal, tables: Sequence[SharedTable]
     ) -> Sequence[SharedTable]:
-        """Tables that a recipient can see, without `dir` where policies deny credentials.
-
-        Raises:
-            Unavailable: A policy cannot be evaluated now.
-        """
+        """Tables that a recipient can see, without `dir` where policies deny credentials."""
         return await self._policies.narrowed(principal, tables)
 
     async def table(
@@ -150,13 +119,7 @@ class Resolver:
         name: str,
         action: PolicyAction = "read",
     ) -> SharedTable:
-        """The shared table with a name, which is case-insensitive.
-
-        Raises:
-            NotFound: The table does not exist, its share was not granted, or a policy hides it.
-            PermissionDenied: `action` requests temporary credentials, and a policy denies them.
-            Unavailable: A policy, or the catalog of a share or schema, does not respond now.
-        """
+        """The shared table with a name, which is case-insensitive."""
         table = await self.table_of(await self._share_schemas.schema(principal, share, schema), name)
         missing = NotFound(f"there is no table {name!r} in {share}.{schema}")
         if table is None:
@@ -186,25 +149,13 @@ class Resolver:
             return None
 
     async def table_of(self, schema: Schema, name: str) -> SharedTable | None:
-        """A table of a schema, before policies decide; `None` if there is none.
-
-        Raises:
-            NotFound: The catalog no longer has the schema.
-            Unavailable: The catalog of an entirely shared schema does not respond.
-        """
+        """A table of a schema, before policies decide; `None` if there is none."""
         if schema.source is None or not shares_kind(schema, "tables"):
             return await self._grants.table(schema, name)
         return await self._schema_tables.table(schema, schema.source, name)
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
-        """Look up the table's location in its catalog.
-
-        Raises:
-            NotFound: The catalog no longer has the table, or the branch or tag that is shared.
-            UnsupportedOperation: A branch or tag of a Delta table is shared, or a table with rows of
-                several recipients is shared without a partition filter.
-            Unavailable: The catalog cannot be used now.
-        """
+        """Look up the table's location in its catalog."""
         with span("resolve", catalog=shared.catalog), _told_of(shared):
             try:
                 source = await self._instances.catalog(shared.catalog).load_table(shared.identifier)
@@ -219,12 +170,7 @@ class Resolver:
         return at_ref(source, shared.ref)
 
     async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:
-        """Look up the table in its catalog, and open it, with vended credentials if there are any.
-
-        Raises:
-            NotFound: The catalog no longer has the table.
-            Unavailable: The catalog or store cannot be used now.
-        """
+        """Look up the table in its catalog, and open it, with vended credentials if there are any."""
         return await self.open_located(principal, shared, await self.locate(shared))
 
     async def open_located(

@@ -78,12 +78,7 @@ class SchemaMembers(ABC, Generic[Listed, Shared]):
         self._made: LRU[str, _Made[Listed, Shared]] = LRU(_CAPACITY, lambda made: len(made.listed) + 1)
 
     async def all(self, schema: Schema, source: SharedSchemaSource) -> Listing[Shared]:
-        """The items that a schema has now.
-
-        Raises:
-            NotFound: The catalog no longer has the schema.
-            Unavailable: The catalog cannot be used now, or cannot list these items.
-        """
+        """The items that a schema has now."""
         where = f"{schema.share.name}.{schema.name}"
         try:
             catalog = self._instances.catalog(source.catalog)
@@ -108,10 +103,6 @@ class SchemaMembers(ABC, Generic[Listed, Shared]):
         """The item with a name, which is case-insensitive. `None` if there is none.
 
         Catalogs that support it are queried for this item only, because listing a large schema is slow.
-
-        Raises:
-            NotFound: The catalog no longer has the schema.
-            Unavailable: The catalog cannot be used now.
         """
         made = self._made.get(schema.id)
         known = made.listing.by_key.get(name_key(name)) if made and made.schema == schema else None
@@ -209,11 +200,6 @@ def member_id(schema: Schema, listed: _Named, kind: str = "") -> str:
     """The id of an item for recipients.
 
     With the catalog's id, a re-created item gets a new id, and a renamed one keeps its id.
-
-    Args:
-        schema: Its schema.
-        listed: The item.
-        kind: The kind of an asset that is no table; ids of kinds are different.
     """
     within = f"{schema.id}:{kind}" if kind else schema.id
     named = f"{within}/{listed.name}" if listed.id is None else f"{within}#{listed.id}"

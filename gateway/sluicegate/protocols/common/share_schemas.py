@@ -147,20 +147,11 @@ class ShareSchemas:
         self._made: LRU[str, _Made] = LRU(_CAPACITY, lambda made: len(made.listed) + 1)
 
     async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
-        """The schemas of a granted share, sorted by casefolded name.
-
-        Raises:
-            NotFound: The share does not exist, or it was not granted.
-            Unavailable: The share's catalog cannot list its schemas now.
-        """
+        """The schemas of a granted share, sorted by casefolded name."""
         return await self.schemas_of(await self._grants.share(principal, share))
 
     async def schemas_of(self, share: Share) -> Sequence[Schema]:
-        """The schemas of a share, sorted by casefolded name.
-
-        Raises:
-            Unavailable: The share's catalog cannot list its schemas now.
-        """
+        """The schemas of a share, sorted by casefolded name."""
         declared = await self._grants.schemas_of(share)
         if share.source is None:
             return declared
@@ -170,9 +161,6 @@ class ShareSchemas:
         """The schemas that can contain items of a kind, as far as they can be listed now.
 
         Those of a catalog are left out if it cannot list them now, or does not share the kind.
-
-        Raises:
-            NotFound: The share does not exist, or it was not granted.
         """
         granted = await self._grants.share(principal, share)
         declared = await self._grants.schemas(principal, share)
@@ -189,13 +177,7 @@ class ShareSchemas:
             return declared
 
     async def schema(self, principal: Principal, share: str, name: str) -> Schema:
-        """A schema of a granted share. Names are case-insensitive.
-
-        Raises:
-            NotFound: The share or schema does not exist, or the share was not granted.
-            Unavailable: The share does not declare the schema, and its catalog cannot list its schemas
-                now.
-        """
+        """A schema of a granted share. Names are case-insensitive."""
         return await self.schema_of(await self._grants.share(principal, share), name)
 
     async def schema_of(self, share: Share, name: str) -> Schema:

@@ -42,11 +42,7 @@ _FEW_PARTITIONS = 1_000
 
 
 def check_history(table: SharedTable, what: str) -> None:
-    """Reject anything but the latest version if history is not shared.
-
-    Raises:
-        UnsupportedOperation: The table is shared without history.
-    """
+    """Reject anything but the latest version if history is not shared."""
     if not table.history:
         raise UnsupportedOperation(
             f"{what} cannot be used on {table.full_name}: the table is shared "
@@ -55,11 +51,7 @@ def check_history(table: SharedTable, what: str) -> None:
 
 
 def check_change_feed(table: SharedTable) -> None:
-    """Reject change data feeds if they are not shared.
-
-    Raises:
-        UnsupportedOperation: The table is shared without its change data feed.
-    """
+    """Reject change data feeds if they are not shared."""
     if not table.change_feed:
         raise UnsupportedOperation(
             f"the change data feed of {table.full_name} is not shared: ask the provider to share it"
@@ -67,11 +59,7 @@ def check_change_feed(table: SharedTable) -> None:
 
 
 def check_version(table: SharedTable, version: int) -> None:
-    """Reject versions before the first shared version.
-
-    Raises:
-        InvalidRequest: The version is older than the share's `start_version`.
-    """
+    """Reject versions before the first shared version."""
     if version < table.start_version:
         raise InvalidRequest(
             f"version {version} is not shared: the first shared version of "
@@ -113,13 +101,7 @@ async def visible(
 def shared_partitions(
     table: SharedTable, principal: Principal, metadata: TableMetadata
 ) -> Callable[[PartitionValues], bool] | None:
-    """A condition for the partitions that are shared with this recipient. `None` if all are.
-
-    Raises:
-        PermissionDenied: The share's filter requires a property that the recipient does not have.
-        UnsupportedOperation: The table is not partitioned by a column of the share's filter, or it
-            requires a filter that the share does not have.
-    """
+    """A condition for the partitions that are shared with this recipient. `None` if all are."""
     terms = _terms(table.partition_filter)
     _check_required(table, metadata, terms)
     if not terms:
@@ -210,11 +192,7 @@ def _not_partitioned(table: SharedTable, term: PartitionTerm) -> UnsupportedOper
 
 
 def term_value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:
-    """The value that a term of the table's filter requires for a recipient.
-
-    Raises:
-        PermissionDenied: The recipient does not have the property that the term names.
-    """
+    """The value that a term of the table's filter requires for a recipient."""
     if isinstance(term.value, str):
         return term.value
     value = principal.properties.get(term.value.name)

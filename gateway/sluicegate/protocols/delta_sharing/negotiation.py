@@ -25,10 +25,6 @@ class Capabilities:
     """The capabilities that a client sends, with keys and values in lowercase.
 
     Attributes:
-        response_formats: In the client's order. `("parquet",)` if the client names none.
-        reader_features: Delta reader features that the client supports.
-        end_stream_action: Whether the client wants an `endStreamAction` as the last line.
-        async_query: Whether the client supports asynchronous queries.
         access_modes: The proposal's `accessMode` capability. `None` if it is not sent.
     """
 
@@ -74,16 +70,7 @@ _NOTHING = f"{_DIR_ONLY}, and it offers no temporary credentials: ask the provid
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The negotiated format of the response.
-
-    Attributes:
-        response_format: `parquet` or `delta`.
-        reader_features: In delta format, the table's features that the returned protocol names, in the
-            protocol's capitalization.
-        end_stream_action: Whether the last line is an `endStreamAction`.
-        access_modes: The response to the proposal's `accessMode` capability. Empty if it does not
-            apply.
-    """
+    """The negotiated format of the response."""
 
     response_format: str
     reader_features: tuple[str, ...] = ()
@@ -112,17 +99,6 @@ def negotiate(
 
     A client that lists both formats gets parquet exactly if the table can be represented in it (Delta
     Sharing protocol, "responseFormat", "Compatibility").
-
-    Args:
-        client: The capabilities from the request's header.
-        needs: The features that reading the table requires.
-        offered: The access modes that can be served.
-        metadata: Whether table metadata is requested. All other requests return presigned URLs.
-        iceberg: Whether the Iceberg catalog offers the table, for clients that cannot get presigned
-            URLs.
-
-    Raises:
-        UnsupportedOperation: No option fits. The message names what is missing and how to request it.
     """
     if iceberg and "url" not in offered:
         raise UnsupportedOperation(f"{_DIR_ONLY}: read it {ICEBERG_CATALOG}")
@@ -207,12 +183,7 @@ def _ask(needs: FeatureNeeds) -> str:
 
 
 class PluginCapabilities:
-    """Middleware that adds plugins' capabilities to every response with a capabilities header.
-
-    Args:
-        app: The wrapped application.
-        added: Keys and values to add.
-    """
+    """Middleware that adds plugins' capabilities to every response with a capabilities header."""
 
     def __init__(self, app: ASGIApp, added: Mapping[str, str]) -> None:
         self._app = app

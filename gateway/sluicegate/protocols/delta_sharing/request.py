@@ -48,8 +48,6 @@ class ResponseOptions:
     """How the client wants the response.
 
     Attributes:
-        capabilities: The client's capabilities.
-        file_id_hash: Its choice of file ids.
         content_coding: The coding in which a step can encode the response itself. `None` for no coding.
     """
 
@@ -59,15 +57,7 @@ class ResponseOptions:
 
     @classmethod
     def parse(cls, headers: Mapping[str, str], content_coding: str | None = None) -> ResponseOptions:
-        """Parse the headers (Delta Sharing protocol, "File ID Hash Header").
-
-        Args:
-            headers: The request's headers.
-            content_coding: The coding that `http.compression.coding_of` returns.
-
-        Raises:
-            InvalidRequest: `fileidhash` is neither `parquet` nor `delta`.
-        """
+        """Parse the headers (Delta Sharing protocol, "File ID Hash Header")."""
         chosen = headers.get(FILE_ID_HASH)
         if chosen is not None and chosen.strip().lower() not in _HASHES:
             raise InvalidRequest(f"the header {FILE_ID_HASH} must be parquet or delta")
@@ -102,11 +92,7 @@ class QueryRequest:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> QueryRequest:
-        """Parse the body. Unknown fields are ignored.
-
-        Raises:
-            InvalidRequest: A field has an invalid type or value, or two exclude each other.
-        """
+        """Parse the body. Unknown fields are ignored."""
         request = cls(
             travel=TimeTravel.parse(body),
             limit=hinted("limitHint", body.get("limitHint"), high=_INT32),

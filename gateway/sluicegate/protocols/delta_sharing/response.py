@@ -10,11 +10,7 @@ VERSION_HEADER = "Delta-Table-Version"
 
 @dataclass(frozen=True, slots=True)
 class SharingResponse:
-    """Headers, and the NDJSON lines after them, streamed in parts.
-
-    Attributes:
-        body: All lines, if they are already complete.
-    """
+    """Headers, and the NDJSON lines after them, streamed in parts."""
 
     headers: dict[str, str]
     lines: AsyncIterator[bytes]

@@ -36,14 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Input of the steps after negotiation.
-
-    Attributes:
-        offer: How the table can be read, for its metadata line.
-        files: The files of the snapshot that are shared with the recipient.
-        at: The version that time travel requested. Lines then carry it.
-        hash_name: The hash for file ids.
-    """
+    """Input of the steps after negotiation."""
 
     table: OpenTable
     snapshot: Snapshot | IndexedSnapshot
@@ -87,14 +80,7 @@ def table_headers(version: int, agreement: Agreement, form: ResponseOptions) -> 
 
 
 class Viewer:
-    """Turns a shared table into a view: resolve → snapshot → negotiate.
-
-    Args:
-        resolver: Opens tables.
-        reader: Reads tables from their logs.
-        access: Decides on directory access.
-        indexes: Reads tables from their indexes, if they have one. `None` if none is configured.
-    """
+    """Turns a shared table into a view: resolve → snapshot → negotiate."""
 
     def __init__(
         self,
@@ -109,13 +95,7 @@ class Viewer:
         self._snapshots = TableSnapshots(reader, indexes)
 
     async def version(self, principal: Principal, shared: SharedTable, starting: int | None) -> int:
-        """The latest version, or the earliest at or after a time ("Query Table Version").
-
-        Args:
-            principal: The recipient.
-            shared: The table.
-            starting: Epoch milliseconds.
-        """
+        """The latest version, or the earliest at or after a time ("Query Table Version")."""
         if starting is not None:
             check_history(shared, "startingTimestamp")
         if starting is None:
@@ -143,18 +123,7 @@ class Viewer:
         metadata: bool = False,
         with_index: bool = True,
     ) -> View:
-        """The view of the latest version, or of a requested version.
-
-        Args:
-            principal: The recipient.
-            shared: The table.
-            form: The response options that the client supports.
-            travel: The requested version.
-            pinned: The version that a token has pinned. It takes precedence over `travel`.
-            metadata: No URLs are needed, so tables that are shared only with directory access are also
-                allowed.
-            with_index: Whether the table can be read from its index, if it has one.
-        """
+        """The view of the latest version, or of a requested version."""
         table, snapshot = await self._loaded(principal, shared, travel, pinned, with_index=with_index)
         vectors = snapshot.files.deletion_vectors
         needs = needs_of(snapshot.protocol, snapshot.metadata, deletion_vectors=vectors)

@@ -27,9 +27,6 @@ async def warm_up(
 
     Imports run in a thread, so that the event loop continues to serve requests. What a gateway creates
     that is not the first of its process is garbage when it closes, so the collector has to see it.
-
-    Raises:
-        ConfigurationError: Something can't be loaded, or a query fails. The message names it.
     """
     with paused_collection() if is_first else nullcontext():
         with _failures("load what queries need"):

@@ -166,12 +166,7 @@ _PREFIX = f"memory://{NAME}/"
 
 
 def warm_up_instances(store: MemoryStore, delta: TableFormat) -> Instances:
-    """Instances without plugins: one table in a store.
-
-    Args:
-        store: Contains the log in `FOLDER`.
-        delta: Reads the table.
-    """
+    """Instances without plugins: one table in a store."""
 
     def storage(config: StorageConfig, context: PluginContext) -> Storage:
         return _MemoryStorage(store)

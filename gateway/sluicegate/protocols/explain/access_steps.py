@@ -81,11 +81,6 @@ class AccessSteps:
     """Decides on steps as requests do.
 
     Attributes:
-        authentication: ways to authenticate other than the gateway's credentials.
-        lookups: Finds recipients.
-        finder: Finds tables and assets.
-        resolver: Calls policies.
-        attempts: Tries the ways to read.
         now: Epoch milliseconds.
     """
 

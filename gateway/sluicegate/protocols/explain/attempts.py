@@ -32,16 +32,6 @@ class ReadAttempts:
     """The ways to read tables and assets.
 
     Each attempt resolves the name as a request does, because policies see each request.
-
-    Attributes:
-        resolver: Resolves names of tables.
-        pipeline: Executes requests of Delta Sharing.
-        credentials: Decides on directory access.
-        loader: Decides how Iceberg clients load a table.
-        vended: Loads tables that Iceberg clients read with credentials.
-        bindings: The kinds of Hadoop delegation tokens.
-        assets: Resolves names of other assets.
-        asset_credentials: Decides on credentials for other assets.
     """
 
     resolver: Resolver
@@ -121,11 +111,7 @@ class ReadAttempts:
         return f"temporary credentials for {', '.join(directories)}"
 
     async def lists_in_iceberg(self, principal: Principal, path: AssetPath) -> bool:
-        """Whether the Iceberg catalog lists a table that listings of Delta Sharing show.
-
-        Raises:
-            SluicegateError: The table, or its location, cannot be found.
-        """
+        """Whether the Iceberg catalog lists a table that listings of Delta Sharing show."""
         table = await self.resolver.table(principal, path.share, path.schema, path.name)
         await self.resolver.locate(table)
         try:

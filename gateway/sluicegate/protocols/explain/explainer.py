@@ -35,12 +35,7 @@ class _Case:
 
 
 class Explainer:
-    """Explains access with the steps of requests.
-
-    Args:
-        steps: Decides on the steps.
-        listings: Decides about listings.
-    """
+    """Explains access with the steps of requests."""
 
     def __init__(self, steps: AccessSteps, listings: Listings) -> None:
         self._steps = steps
@@ -56,20 +51,7 @@ class Explainer:
         address: str | None = None,
         offline: bool = False,
     ) -> Explanation:
-        """Explain what requests of a recipient for a table or asset get now.
-
-        Args:
-            recipient: Its name.
-            path: The table or asset.
-            action: What the recipient wants.
-            kind: What the path names; `None` for the first of table, volume, model and skill.
-            address: IP address of the sender. Without it, the network is not decided.
-            offline: Do not query catalogs and stores, and leave out the ways.
-
-        Raises:
-            UnknownName: There is no recipient, share, schema, table or asset of the name.
-            Unavailable: The database does not respond.
-        """
+        """Explain what requests of a recipient for a table or asset get now."""
         known = await self._steps.lookups.recipient(recipient)
         found = await self._steps.finder.find(path, kind, offline=offline)
         sender = self._steps.sender(known, address)

@@ -43,14 +43,7 @@ def is_listed(schema: Schema, kind: NamedKind) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SourceListing:
-    """What a catalog lists, and what of it is shared.
-
-    Attributes:
-        source: Selects what is shared.
-        listed: Names in the catalog.
-        shared: Names in the catalog, by names for recipients.
-        left_out: What can't be shared under its name.
-    """
+    """What a catalog lists, and what of it is shared."""
 
     source: SharedCatalogSource | SharedSchemaSource
     listed: Sequence[str]
@@ -105,7 +98,6 @@ class Found:
 
     Attributes:
         shared: The table or asset; `None` if it is not shared, or if that cannot be decided.
-        steps: Why its share and schema contain it, or don't.
     """
 
     share: Share
@@ -115,14 +107,7 @@ class Found:
 
 
 class Finder:
-    """Finds tables and assets.
-
-    Args:
-        lookups: Finds shares.
-        resolver: Finds schemas and tables.
-        assets: Finds other assets.
-        instances: Catalogs.
-    """
+    """Finds tables and assets."""
 
     def __init__(
         self, lookups: Lookups, resolver: Resolver, assets: AssetResolver, instances: Instances
@@ -133,16 +118,7 @@ class Finder:
         self._instances = instances
 
     async def find(self, path: AssetPath, kind: NamedKind | None, *, offline: bool) -> Found:
-        """Find a table or asset.
-
-        Args:
-            path: Its names.
-            kind: What it is; `None` for the first of table, volume, model and skill.
-            offline: Do not query catalogs.
-
-        Raises:
-            UnknownName: No share, schema, table or asset has the name.
-        """
+        """Find a table or asset."""
         share = await self._lookups.share(path.share)
         kinds: Sequence[NamedKind] = (kind,) if kind else ("table", *ASSET_KINDS)
         try:
@@ -226,11 +202,7 @@ class Finder:
     async def _missing(
         self, share: Share, schema: Schema, step: Step, kinds: Sequence[NamedKind], path: AssetPath
     ) -> Found:
-        """What leaves out the name, if a catalog has it.
-
-        Raises:
-            UnknownName: Nothing has the name.
-        """
+        """What leaves out the name, if a catalog has it."""
         known: list[str] = []
         for kind in kinds:
             if schema.source is None or not is_listed(schema, kind):

@@ -18,10 +18,7 @@ class Listings:
     """Decides about one table or asset. If a policy fails for one item, its listing fails.
 
     Args:
-        resolver: Lists tables, and calls policies.
-        assets: Lists other assets.
         descriptions: Describes other assets, because listings omit those that can't be described.
-        attempts: Tries to load tables as Iceberg clients do.
     """
 
     def __init__(

@@ -32,9 +32,7 @@ class Way:
     """A way to read, and what requests that use it get.
 
     Attributes:
-        status: HTTP status; 200 if the way is open, as far as it is known without issuing anything.
         code: Code of the error in the response; `None` if the way is open.
-        reason: How to use the way, or the error with its private context.
     """
 
     name: WayName
@@ -66,12 +64,8 @@ class Explanation:
     """Whether a recipient can read a table or asset, and why.
 
     Attributes:
-        path: Its name for recipients.
-        allowed: Whether the action is possible now, as far as the steps and ways say.
-        steps: The deciding elements, in the order of a request.
         ways: The ways to read; empty if they were left out.
         listed: Whether listings of Delta Sharing show it to the recipient; `None` if this is unknown.
-        listed_in_iceberg: Whether listings of the Iceberg catalog show it.
     """
 
     recipient: str
@@ -93,7 +87,6 @@ class Reader:
         allowed: Whether it can read the table now; `None` if this is not shown to an administrator.
         ways: The ways that are open to it; empty if they were left out.
         reason: What refuses access or, if it is allowed, what limits it; can be empty.
-        credentials: Its credentials.
     """
 
     recipient: str

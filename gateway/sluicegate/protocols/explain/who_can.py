@@ -35,9 +35,6 @@ class WhoCan:
     Policies are called for each recipient. The table is looked up and read only once for recipients
     that can differ in nothing that decides about it: whether they may get credentials, whether they
     have the properties of its filter, and their kinds of Hadoop tokens.
-
-    Args:
-        steps: Decides on the steps of requests.
     """
 
     def __init__(self, steps: AccessSteps) -> None:
@@ -46,17 +43,7 @@ class WhoCan:
     async def readers(
         self, path: AssetPath, *, kind: NamedKind | None = None, offline: bool = False
     ) -> Readers:
-        """The recipients that were granted the share, and whether each can read the table now.
-
-        Args:
-            path: The table or asset.
-            kind: What the path names; `None` for the first of table, volume, model and skill.
-            offline: Do not query catalogs and stores, and leave out the ways.
-
-        Raises:
-            UnknownName: There is no share, schema, table or asset of the name.
-            Unavailable: The database does not respond.
-        """
+        """The recipients that were granted the share, and whether each can read the table now."""
         found = await self._steps.finder.find(path, kind, offline=offline)
         granted = await self._steps.lookups.granted(found.share)
         decided = await self._decided(found, granted)

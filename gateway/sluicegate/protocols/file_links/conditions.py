@@ -92,9 +92,6 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
     Returns:
         `None` for the entire object: no header, another unit, several ranges, or an invalid range, all
             of which a server can ignore.
-
-    Raises:
-        UnsatisfiableRange: No byte of the object is in the range.
     """
     match = _SINGLE_RANGE.fullmatch(header or "")
     if match is None or match.groups() == ("", ""):

@@ -34,12 +34,7 @@ def link_keys(keys: KeyRing) -> KeyRing:
 
 
 def link_maker(public_url: str, keys: KeyRing) -> Callable[[str], LinkSigner]:
-    """Return a function that makes the signer of a storage's links, given its name.
-
-    Args:
-        public_url: The gateway's public URL.
-        keys: The gateway's keys.
-    """
+    """Return a function that makes the signer of a storage's links, given its name."""
     secret = link_keys(keys).signing
 
     def links(storage: str) -> LinkSigner:
@@ -49,15 +44,7 @@ def link_maker(public_url: str, keys: KeyRing) -> Callable[[str], LinkSigner]:
 
 
 class ContentLinks:
-    """Signs links to the objects of one storage instance; the core's `LinkSigner`.
-
-    Args:
-        key: 32 secret bytes, one of the keys that `content_routes` receives.
-        base_url: The gateway's public URL, without a trailing slash.
-        storage_name: The name that `content_routes` resolves to the storage. A URL path segment without
-            slashes.
-        clock: Seconds since the epoch.
-    """
+    """Signs links to the objects of one storage instance; the core's `LinkSigner`."""
 
     def __init__(
         self, key: bytes, base_url: str, storage_name: str, clock: Callable[[], float] = time.time
@@ -71,10 +58,6 @@ class ContentLinks:
         """Links to objects, in the order of `paths`.
 
         Paths are not checked here. The storage does that when the link is opened.
-
-        Args:
-            paths: Relative to the storage's prefix, literal.
-            expires_in: Lifetime in seconds.
         """
         issued_at = int(self._clock())
         date = datetime.fromtimestamp(issued_at, UTC).strftime(_DATE_FORMAT)
@@ -92,18 +75,7 @@ class ContentLinks:
 
 
 def verify(keys: KeyRing, storage_name: str, path: str, query: str, now: float) -> None:
-    """Verify a link that was opened.
-
-    Args:
-        keys: The valid keys, one of which signed the link.
-        storage_name: First path segment after `/content/`, decoded.
-        path: The rest of the path, decoded.
-        query: The raw query string.
-        now: Seconds since the epoch.
-
-    Raises:
-        PermissionDenied: The link has no valid signature of this gateway, or has expired.
-    """
+    """Verify a link that was opened."""
     pairs = parse_qsl(query, keep_blank_values=True)
     parameters = dict(pairs)
     # The patterns allow no newline, so that no two links have the same signed text.

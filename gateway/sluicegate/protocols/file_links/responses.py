@@ -34,14 +34,7 @@ class SelectedBytes:
 def select_bytes(
     size: int, validators: Validators, method: str, headers: Mapping[str, str]
 ) -> SelectedBytes | Response:
-    """The bytes of a file that a GET selects, or a complete response if it selects none.
-
-    Args:
-        size: Size of the file in bytes.
-        validators: Validators of the file's current state.
-        method: `GET` or `HEAD`.
-        headers: Request headers.
-    """
+    """The bytes of a file that a GET selects, or a complete response if it selects none."""
     described = _describe(validators)
     outcome = validators.check(headers)
     if outcome is Outcome.NOT_MODIFIED:

@@ -30,12 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 async def respond(store: ObjectStore, key: str, method: str, headers: Mapping[str, str]) -> Response:
-    """The response to a GET or HEAD of an object.
-
-    Raises:
-        NotFound: The object does not exist.
-        StorageError: The store cannot be read.
-    """
+    """The response to a GET or HEAD of an object."""
     with span("content.head"), as_domain_errors():
         meta = await store.head_async(key)
     validators = Validators(meta["e_tag"], meta["last_modified"])
@@ -98,13 +93,7 @@ def as_domain_errors() -> Iterator[None]:
 def content_routes(
     resolve: Callable[[str], Storage | None], keys: KeyRing, clock: Callable[[], float] = time.time
 ) -> list[Route]:
-    """Routes that serve what `ContentLinks` signed, without a bearer token: the link is the credential.
-
-    Args:
-        resolve: Returns the storage instance for a name in a link.
-        keys: The valid keys, one of which signed the link.
-        clock: Seconds since the epoch.
-    """
+    """Routes that serve what `ContentLinks` signed, without a bearer token: links are credentials."""
 
     async def content(request: Request) -> Response:
         name, path = request.path_params["storage"], request.path_params["path"]

@@ -21,12 +21,6 @@ class FairLimiter:
     """Lets requests wait for their turn, which takes little memory.
 
     No recipient gets all turns. Recipients who wait get them in the order of their requests.
-
-    Args:
-        at_once: Maximum number of concurrent steps.
-        for_one: Maximum number of concurrent steps of one recipient.
-        timeout: Seconds that a request waits for its turn.
-        refusal: The message for a request that waits longer.
     """
 
     def __init__(self, at_once: int, for_one: int, timeout: float, refusal: str) -> None:
@@ -43,11 +37,7 @@ class FairLimiter:
 
     @asynccontextmanager
     async def hold(self, recipient: str) -> AsyncIterator[None]:
-        """Wait for a turn of a recipient, and return it at the end of the block.
-
-        Raises:
-            Unavailable: Too many other requests are waiting.
-        """
+        """Wait for a turn of a recipient, and return it at the end of the block."""
         with self._turns_of(recipient) as own:
             await self._acquire(own)
             try:

@@ -61,14 +61,7 @@ class FileService(FilePlans, FileLoads, Protocol):
 
 
 class FileEndpoints:
-    """Serves these requests.
-
-    Args:
-        requested: Finds tables.
-        loader: Decides whether a table is read file by file.
-        files: Plans and signs. Creating it loads Arrow.
-        max_body: Largest body, in bytes.
-    """
+    """Serves these requests."""
 
     def __init__(
         self,

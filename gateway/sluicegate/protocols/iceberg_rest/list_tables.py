@@ -54,13 +54,6 @@ class TableListing:
     Whether a table can be expressed as an Iceberg table depends on its metadata. Tables that are
     offered file by file are therefore read before they are first listed. The results are cached. A
     listing does not wait longer than a few seconds, and shows tables that were not read until then.
-
-    Args:
-        resolver: Queries the catalogs.
-        offers: Decides in which ways a table can be read.
-        check: Reads a table.
-        background: Runs lookups and reads.
-        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -84,12 +77,7 @@ class TableListing:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def of(self, principal: Principal, tables: Sequence[SharedTable]) -> list[SharedTable]:
-        """The tables that can be loaded, in their order.
-
-        Args:
-            principal: The recipient, for whom tables are opened.
-            tables: Granted tables that policies allow.
-        """
+        """The tables that can be loaded, in their order."""
         await self._offers.prefetch(tables)
         unread = [
             self._reading(principal, table, offer.source)

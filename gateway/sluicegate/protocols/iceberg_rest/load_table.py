@@ -34,14 +34,7 @@ _SNAPSHOTS = ("all", "refs")
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """How to load a table.
-
-    Attributes:
-        with_credentials: Whether temporary credentials are requested.
-        referenced_only: Whether only snapshots that a branch or tag references are requested.
-        with_signing: Whether the client can send its requests to be signed.
-        dialect: What the client can read.
-    """
+    """How to load a table."""
 
     with_credentials: bool
     referenced_only: bool
@@ -50,11 +43,7 @@ class LoadRequest:
 
     @classmethod
     def parse(cls, headers: Mapping[str, str], query: Mapping[str, str]) -> Self:
-        """Parse `X-Iceberg-Access-Delegation`, `User-Agent` and `snapshots`.
-
-        Raises:
-            InvalidRequest: An unknown set of snapshots is requested.
-        """
+        """Parse `X-Iceberg-Access-Delegation`, `User-Agent` and `snapshots`."""
         ways = {way.strip() for way in headers.get(DELEGATION_HEADER, "").split(",")}
         snapshots = query.get("snapshots") or "all"
         if snapshots not in _SNAPSHOTS:
@@ -63,14 +52,7 @@ class LoadRequest:
 
 
 class VendedTableLoader:
-    """Loads tables that clients read with credentials: LoadTableResult and LoadCredentialsResponse.
-
-    Args:
-        resolver: Queries the catalogs.
-        offers: Decides which tables the catalog offers.
-        metadata: Reads metadata files.
-        vending: Vends credentials.
-    """
+    """Loads tables that clients read with credentials: LoadTableResult and LoadCredentialsResponse."""
 
     def __init__(
         self, resolver: Resolver, offers: IcebergOffers, metadata: MetadataFiles, vending: Vending
@@ -81,13 +63,7 @@ class VendedTableLoader:
         self._vending = vending
 
     async def find(self, shared: SharedTable) -> tuple[CatalogTable, str]:
-        """The location of a table, and its metadata file.
-
-        Raises:
-            NoSuchTable: This catalog does not offer it, or its own catalog no longer has it, or has a
-                view of that name.
-            Unavailable: Its catalog does not respond.
-        """
+        """The location of a table, and its metadata file."""
         try:
             with missing_is(NoSuchTable):
                 source = await self._resolver.locate(shared)
@@ -103,13 +79,7 @@ class VendedTableLoader:
     async def load(
         self, principal: Principal, shared: SharedTable, load_request: LoadRequest
     ) -> dict[str, Any]:
-        """A LoadTableResult.
-
-        Raises:
-            NoSuchTable: See `find`.
-            TableUnreadable: The metadata file cannot be read.
-            Unavailable: A catalog or store does not respond, or no credentials are available now.
-        """
+        """A LoadTableResult."""
         source, location = await self.find(shared)
         metadata = await self._metadata.read(principal, shared, source, location)
         if load_request.referenced_only:
@@ -125,12 +95,7 @@ class VendedTableLoader:
         }
 
     async def credentials(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
-        """A LoadCredentialsResponse (credentials refresh proposal, "Table credentials endpoint").
-
-        Raises:
-            NoSuchTable: See `find`.
-            Unavailable: No credentials are available now.
-        """
+        """A LoadCredentialsResponse (credentials refresh proposal, "Table credentials endpoint")."""
         source, _ = await self.find(shared)
         credentials = await self._issue(principal, shared, source)
         return {"storage-credentials": _storage_credentials(source, credentials)}
@@ -178,14 +143,7 @@ class FileLoads(Protocol):
 
 
 class TableLoader:
-    """Decides how a table is loaded, and loads it.
-
-    Args:
-        resolver: Queries the catalogs.
-        offers: Decides in which ways a table can be read.
-        vended: Loads tables that are read with credentials.
-        files: Loads tables that are read file by file. Creating it loads Arrow.
-    """
+    """Decides how a table is loaded, and loads it."""
 
     def __init__(
         self,
@@ -202,14 +160,7 @@ class TableLoader:
     async def load(
         self, principal: Principal, shared: SharedTable, request: LoadRequest
     ) -> dict[str, Any]:
-        """A LoadTableResult, for the way that the request prefers.
-
-        Raises:
-            InvalidRequest: Only signing is requested, but the table is not shared by URL.
-            NoSuchTable: This catalog does not offer the table, or its own catalog no longer has it.
-            TableUnreadable: The table's metadata cannot be read.
-            Unavailable: A catalog or store does not respond, or no credentials are available now.
-        """
+        """A LoadTableResult, for the way that the request prefers."""
         source = await self._locate(shared)
         if self.by_credentials(shared, source, request):
             return await self._vended.load(principal, shared, request)
@@ -235,13 +186,7 @@ class TableLoader:
         await (await self._files()).check(principal, shared, source)
 
     async def check_planned(self, shared: SharedTable, request: LoadRequest) -> None:
-        """Check that a client with these headers reads the table file by file.
-
-        Raises:
-            InvalidRequest: It reads the table with credentials, and plans scans itself.
-            NoSuchTable: See `load`.
-            Unavailable: The catalog does not respond.
-        """
+        """Check that a client with these headers reads the table file by file."""
         source = await self._locate(shared)
         if self.by_credentials(shared, source, request):
             raise InvalidRequest(

@@ -24,12 +24,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class MetadataFiles:
-    """Reads and caches metadata files. A file never changes; an updated table has a new file.
-
-    Args:
-        resolver: Opens tables.
-        instances: Determines the canonical forms of locations.
-    """
+    """Reads and caches metadata files. A file never changes; an updated table has a new file."""
 
     def __init__(self, resolver: Resolver, instances: Instances) -> None:
         self._resolver = resolver
@@ -39,12 +34,7 @@ class MetadataFiles:
     async def read(
         self, principal: Principal, shared: SharedTable, source: CatalogTable, location: str
     ) -> bytes:
-        """The JSON object of a metadata file in the table's root.
-
-        Raises:
-            TableUnreadable: The file is missing, too large, or not the metadata of an Iceberg table.
-            Unavailable: The store does not respond.
-        """
+        """The JSON object of a metadata file in the table's root."""
         key = shared.catalog, source.id, location, source.metadata_tag
         kept = self._kept.get(key)
         if kept is None:

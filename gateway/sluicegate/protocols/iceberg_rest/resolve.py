@@ -13,11 +13,7 @@ from sluicegate.protocols.iceberg_rest.errors import NoSuchNamespace, NoSuchTabl
 
 @dataclass(frozen=True, slots=True)
 class LoadableTable:
-    """A table that a client wants to load.
-
-    Attributes:
-        denied: Whether policies deny credentials that the client requests. `table` then lacks `dir`.
-    """
+    """A table that a client wants to load."""
 
     table: SharedTable
     denied: bool = False
@@ -30,11 +26,7 @@ class PathResolver:
         self._resolver = resolver
 
     async def schema(self, request: Request, principal: Principal) -> Schema:
-        """The schema.
-
-        Raises:
-            NoSuchNamespace: It does not exist, or its share was not granted.
-        """
+        """The schema."""
         names = request.path_params
         with missing_is(NoSuchNamespace):
             return await self._resolver.schema(principal, names["share"], names["namespace"])
@@ -46,10 +38,6 @@ class PathResolver:
 
         For a missing schema, the error is that of a missing table, as in the specification. Iceberg's
         Java library takes the name of a table for a schema if a metadata table of it is queried.
-
-        Raises:
-            NoSuchTable: It or its schema does not exist, was not granted, or a policy hides it.
-            PermissionDenied: `action` requests temporary credentials, and a policy denies them.
         """
         names = request.path_params
         with missing_is(NoSuchTable):
@@ -60,12 +48,7 @@ class PathResolver:
     async def for_load(
         self, request: Request, principal: Principal, with_credentials: bool
     ) -> LoadableTable:
-        """The table as it can be loaded: without `dir` if policies deny the requested credentials.
-
-        Raises:
-            NoSuchTable: It or its schema does not exist, was not granted, or a policy hides it.
-            PermissionDenied: Credentials are denied, and there is no other way to read it.
-        """
+        """The table as it can be loaded: without `dir` if policies deny the requested credentials."""
         table = await self.table(request, principal)
         if not with_credentials or "dir" not in table.access_modes:
             return LoadableTable(table)

@@ -20,22 +20,12 @@ class ViewPaths(Protocol):
     """Turns paths of a view's files into the `s3://` paths that clients see and request."""
 
     def of(self, paths: Sequence[str]) -> list[str]:
-        """Paths of files, in their order.
-
-        Args:
-            paths: As a snapshot names them (relative to the table, or absolute locations), or the name
-                of a generated file, which begins with `~/`.
-        """
+        """Paths of files, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """What plans and metadata are made of. The files can be in an index.
-
-    Attributes:
-        files: The files of the snapshot that are shared with the recipient.
-        paths: Names the files for this recipient and version.
-    """
+    """What plans and metadata are made of. The files can be in an index."""
 
     table: OpenTable
     snapshot: Snapshot | IndexedSnapshot
@@ -54,11 +44,7 @@ class TableView:
         return snapshot if isinstance(snapshot, Snapshot) else snapshot.without_files()
 
     def in_memory(self) -> IcebergView:
-        """The view, if all of its files are in memory.
-
-        Raises:
-            IndexUnsuitable: They are in an index. The table must be read from its log.
-        """
+        """The view, if all of its files are in memory."""
         raise IndexUnsuitable("all files of the table are needed")
 
 

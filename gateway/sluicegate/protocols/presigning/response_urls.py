@@ -16,14 +16,8 @@ from sluicegate.tables.derived_files import DERIVED, DerivedFile
 class Urls:
     """Presigns the files of a response.
 
-    Args:
-        signer: Presigns files.
-        table: The table, opened for a recipient.
-        shareable: Whether other recipients can get the same URLs. They then have no label.
-
     Attributes:
         expires_at: Expiry of the first URL so far, in epoch milliseconds. `None` before any URL.
-        personal: Whether a URL so far contains the recipient.
     """
 
     def __init__(self, signer: Signer, table: OpenTable, *, shareable: bool = False) -> None:
@@ -42,12 +36,7 @@ class Urls:
         return IssuedUrls(entry.files or 0, self.expires_at, last, self.personal)
 
     async def of(self, paths: Sequence[str]) -> Presigned:
-        """URLs of paths, in their order.
-
-        Raises:
-            UnsupportedOperation: A path is at a location that no configured storage covers.
-            StorageError: The store cannot sign now.
-        """
+        """URLs of paths, in their order."""
         signed = await self._signer.presign(self._table, paths, self._label)
         self._note(len(signed.urls), signed.expires_at)
         return signed
@@ -76,11 +65,7 @@ class Urls:
         return signed
 
     async def of_vectors(self, column: pa.ChunkedArray) -> dict[int, tuple[str, str]]:
-        """By row number: the unique location of a deletion vector's file, and its URL.
-
-        Raises:
-            TableUnreadable: A deletion vector's descriptor is malformed.
-        """
+        """By row number: the unique location of a deletion vector's file, and its URL."""
         if column.null_count == len(column):
             return {}
         stored, derived = _placed(self._table.source.location, column)

@@ -32,7 +32,6 @@ class Offered:
     """Data files whose URLs a response contains.
 
     Attributes:
-        files: Number of files, without those of deletion vectors.
         size: Bytes of these files.
     """
 
@@ -51,10 +50,8 @@ class IssuedUrls:
     """The URLs of a complete response.
 
     Attributes:
-        files: Number of URLs.
         first_expiry: The first expiry, epoch milliseconds. `None` without URLs.
         last_expiry: The last expiry, epoch milliseconds. `None` without URLs.
-        personal: Whether a URL contains the recipient.
     """
 
     files: int
@@ -73,12 +70,6 @@ class Signer:
 
     Credentials that a catalog vended for the table's root sign everything in it, if they can sign
     single files. The storage's own credentials sign the rest.
-
-    Args:
-        instances: Finds the storage of absolute paths outside a table's own directory.
-        vending: Records issued URLs.
-        derived: Signs links to files that no store contains.
-        lifetime: Lifetime of URLs in seconds.
     """
 
     def __init__(
@@ -91,12 +82,7 @@ class Signer:
         self._lifetime = lifetime
 
     def record(self, table: OpenTable, issued_at: int | None = None) -> UrlRecord:
-        """The ledger record for the URLs of one response about a table.
-
-        Args:
-            table: The table.
-            issued_at: When they were signed, epoch milliseconds, if it was for an earlier response.
-        """
+        """The ledger record for the URLs of one response about a table."""
         return self._vending.record_urls(table.principal, table.shared, table.source, issued_at)
 
     def limits_offers(self, table: OpenTable) -> bool:
@@ -105,23 +91,13 @@ class Signer:
         return limiter is not None and limiter.counts_offers(table.principal.id)
 
     def offer(self, table: OpenTable, offered: Offered) -> None:
-        """Count data files, before their URLs are signed or sent again.
-
-        Raises:
-            RateLimited: The recipient would get more than it is allowed to get in a day.
-        """
+        """Count data files, before their URLs are signed or sent again."""
         if self._vending.limiter is not None:
             principal = table.principal
             self._vending.limiter.offer(principal.id, principal.address, offered.files, offered.size)
 
     def record_again(self, table: OpenTable, issued: IssuedUrls, issued_at: int) -> None:
-        """Record the URLs of an earlier response that are sent again.
-
-        Args:
-            table: The table.
-            issued: The URLs.
-            issued_at: When they were signed, epoch milliseconds.
-        """
+        """Record the URLs of an earlier response that are sent again."""
         if issued.last_expiry is not None:
             count("sluicegate.files.signed", issued.files)
             self.record(table, issued_at).add(issued.files, issued.last_expiry)
@@ -129,29 +105,13 @@ class Signer:
     async def presign(
         self, table: OpenTable, paths: Sequence[str], label: str | None = None
     ) -> Presigned:
-        """URLs for paths as the log names them: relative to the table, or absolute locations.
-
-        Args:
-            table: The table.
-            paths: The paths.
-            label: The label of the URLs, if they are for only one recipient; see `UrlRecord.label`.
-
-        Raises:
-            UnsupportedOperation: A path is at a location that the table is not allowed to use
-                (`LocationPolicy`), or that no configured storage covers.
-            StorageError: The store cannot sign now.
-        """
+        """URLs for paths as the log names them: relative to the table, or absolute locations."""
         return await self.presign_request(table, _labelled(label), paths)
 
     async def sign_paths(
         self, table: OpenTable, paths: Sequence[bytes], label: str | None = None
     ) -> SignedPaths | None:
         """URLs for percent-encoded paths below the table, in parts; raises as `presign` does.
-
-        Args:
-            table: The table.
-            paths: The paths. They are not scattered; see `is_scattered`.
-            label: See `presign`.
 
         Returns:
             `None` if the table's storage does not sign encoded paths.
@@ -182,11 +142,7 @@ class Signer:
             return await self._presign_scattered(table, request, locations, vended)
 
     def binds_method(self, table: OpenTable, path: str) -> bool:
-        """Whether the URL of a path reads nothing if it was signed for `HEAD`.
-
-        Raises:
-            UnsupportedOperation: No configured storage covers the path.
-        """
+        """Whether the URL of a path reads nothing if it was signed for `HEAD`."""
         if not is_scattered([path]):
             return table.storage.binds_method
         root = self._instances.canonical(table.source.location)

@@ -33,16 +33,8 @@ async def read_deltas(
 ) -> list[_T]:
     """Read commits and compactions in their order.
 
-    Args:
-        listing: The log that contains them.
-        files: Ascending.
-        read: Reads one of them, as `read_delta` does.
-
     Returns:
         One value for each file, or for each commit of a compaction that cannot be used.
-
-    Raises:
-        TableUnreadable: A commit is damaged, or a compaction whose commits no longer exist.
     """
 
     async def read_one(file: LogFile) -> list[_T]:
@@ -60,13 +52,7 @@ async def read_deltas(
 
 
 async def read_delta(store: LogStore, file: LogFile, root: str) -> Actions:
-    """Read a commit, or a compaction that can be used instead of its commits.
-
-    Raises:
-        TableUnreadable: It is damaged, exceeds the budget, or is a compaction that repeats an action.
-        ObjectMissing: It no longer exists.
-        StorageError: The store does not respond, or denies access.
-    """
+    """Read a commit, or a compaction that can be used instead of its commits."""
     actions = await read_actions(store, file, root)
     if file.kind == "compaction":
         await anyio.to_thread.run_sync(check_compaction, actions, f"the Delta log's {file.name}")
@@ -74,15 +60,7 @@ async def read_delta(store: LogStore, file: LogFile, root: str) -> Actions:
 
 
 def check_compaction(compaction: Actions, source: str) -> None:
-    """Reject a compaction that cannot replace its commits.
-
-    Args:
-        compaction: Its content.
-        source: Describes it for the error message.
-
-    Raises:
-        TableUnreadable: It repeats an action, or an action is damaged.
-    """
+    """Reject a compaction that cannot replace its commits."""
     as_files(compaction.adds, source)
     if compaction.removes.column("path").null_count:
         raise TableUnreadable(f"{source} removes a file without a path")

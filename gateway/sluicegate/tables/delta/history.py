@@ -38,10 +38,6 @@ def commit_files(actions: Actions, source: str) -> CommitFiles:
 
     If a commit has `cdc` files, the feed consists of only these. A merge that reports that it changed
     no row has an empty feed, because it wrote no `cdc` files either (the reference server's rule).
-
-    Raises:
-        TableUnreadable: An action has no path, or an added file no size. The message starts with
-            `source`.
     """
     _check(actions, source)
     added, removed = _that_change(actions.adds), _that_change(actions.removes)
@@ -119,11 +115,7 @@ _START_ENTRIES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The content of a log file apart from its file actions; `vectors` as in `Commit`.
-
-    Attributes:
-        incomplete: As in `Commit`, according to the file itself.
-    """
+    """The content of a log file apart from its file actions; `vectors` as in `Commit`."""
 
     protocol: TableProtocol | None
     metadata: TableMetadata | None
@@ -134,23 +126,14 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A version where changes start.
-
-    Attributes:
-        before: Timestamp of the previous version, according to modification times.
-    """
+    """A version where changes start."""
 
     state: TableState
     before: int | None
 
 
 class HistoryCache:
-    """Caches parsed commits. Log files never change, so entries never become stale.
-
-    Args:
-        max_bytes: Maximum memory for the columns of file actions. The rest can take a quarter of it in
-            addition.
-    """
+    """Caches parsed commits. Log files never change, so entries never become stale."""
 
     def __init__(self, max_bytes: int) -> None:
         self.files: LRU[Hashable, CommitFiles] = LRU(max_bytes, lambda f: f.nbytes + _FILES_BYTES)
@@ -169,12 +152,7 @@ class History:
         self._cache = cache
 
     async def outlines(self, files: Sequence[LogFile]) -> list[Outline]:
-        """The content of log files apart from their file actions, in the order of `files`.
-
-        Raises:
-            TableUnreadable: One is damaged.
-            Unavailable: One no longer exists, or the store does not respond.
-        """
+        """The content of log files apart from their file actions, in the order of `files`."""
         known = {file.name: self._cache.outlines.get(self._key(file)) for file in files}
         unknown = [file for file in files if known[file.name] is None]
         read = await gather([partial(self._outline, file) for file in unknown], _PARALLEL)
@@ -214,16 +192,8 @@ class History:
     async def start(self, listing: LogListing, commit: LogFile) -> Start | None:
         """Protocol and metadata at a commit, read without its table's files.
 
-        Args:
-            listing: The entire log.
-            commit: One of its commits.
-
         Returns:
             `None` if neither a checkpoint nor version 0 is available to start from.
-
-        Raises:
-            TableUnreadable: The log is damaged or incomplete.
-            Unavailable: The store does not respond.
         """
         failure: TableUnreadable | None = None
         for segment in listing.segments(commit.version):

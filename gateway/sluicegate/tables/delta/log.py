@@ -82,11 +82,7 @@ class LogPosition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LaterVersion:
-    """A version of a table, without its files.
-
-    Attributes:
-        commits: The commits since the version before, or all commits since a checkpoint.
-    """
+    """A version of a table, without its files."""
 
     version: int
     timestamp: int
@@ -122,12 +118,7 @@ class DeltaLog:
             return await read_delta(self.store, file, self.root)
 
     async def load(self, listing: LogListing, version: int) -> Snapshot:
-        """Rebuild a version from its newest readable checkpoint, or from version 0.
-
-        Raises:
-            TableUnreadable: Files are missing or damaged, or require an unknown feature.
-            Unavailable: The store does not respond, or the log was cleaned up in the meantime.
-        """
+        """Rebuild a version from its newest readable checkpoint, or from version 0."""
         failure: TableUnreadable | None = None
         segments = listing.segments(version)
         while segment := await _off_loop(listing.size, next, segments, None):
@@ -179,16 +170,8 @@ class DeltaLog:
     async def later(self, position: LogPosition, version: int | None = None) -> LaterVersion | None:
         """What commits after a version change, even if a checkpoint is smaller than these commits.
 
-        Args:
-            position: The version.
-            version: The version to stop at, if it is not the latest one.
-
         Returns:
             `None` if the log was rewritten or cleaned up since then, or has no such version.
-
-        Raises:
-            TableUnreadable: A commit is damaged, exceeds a limit, or requires an unknown feature.
-            Unavailable: The store does not respond, or the log was cleaned up in the meantime.
         """
         if not isinstance(position.state, DeltaState):
             return None

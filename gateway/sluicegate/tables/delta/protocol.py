@@ -20,9 +20,6 @@ def without_void(schema_string: str) -> str:
     """The schema without columns and fields of structs that have the type `void`.
 
     Lists and maps of this type stay, because no reader of Delta tables accepts them.
-
-    Args:
-        schema_string: A valid schema (`checked_schema`).
     """
     if not any(f'"{name}"' in schema_string for name in VOID):
         return schema_string
@@ -64,11 +61,7 @@ def protocol_of(action: Mapping[str, Any]) -> TableProtocol:
 
 
 def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
-    """The value of a `metaData` action (Delta protocol, "Change Metadata"), without void columns.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: A part of it violates the protocol's schema.
-    """
+    """The value of a `metaData` action (Delta protocol, "Change Metadata"), without void columns."""
     file_format = action.get("format") or {}
     return TableMetadata(
         id=optional(action["id"], str) or "",
@@ -89,14 +82,6 @@ def needed(
     """The protocol and the metadata of a version, which must be in its checkpoint or in later commits.
 
     Commits before the checkpoint do not count, even if they still exist (docs/adr/0001).
-
-    Args:
-        protocol: The newest one that was found.
-        metadata: The same.
-        since: The version of the checkpoint from which the log was read.
-
-    Raises:
-        TableUnreadable: One of them is missing.
     """
     if protocol is not None and metadata is not None:
         return protocol, metadata
@@ -112,16 +97,7 @@ def needed(
 
 
 def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
-    """Reject what a reader of this version must not read.
-
-    Args:
-        protocol: The protocol of the version to read.
-        by_catalog: Whether the catalog reported which commits count (`CatalogTable.latest_version`).
-
-    Raises:
-        TableUnreadable: The reader version or a reader feature is unknown (the message names it), or a
-            catalog manages the table but was not queried.
-    """
+    """Reject what a reader of this version must not read."""
     if not 1 <= protocol.min_reader_version <= _MAX_READER_VERSION:
         raise TableUnreadable(
             f"the table needs Delta reader version {protocol.min_reader_version}; "
@@ -140,12 +116,7 @@ def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
 
 
 def check_shareable(metadata: TableMetadata) -> None:
-    """Reject tables whose files or columns no recipient can read.
-
-    Raises:
-        TableUnreadable: The files are not Parquet, a list or map has values of the type `void`, which
-            no file has, or the schema lacks a partition column.
-    """
+    """Reject tables whose files or columns no recipient can read."""
     if metadata.provider.lower() != "parquet":
         raise TableUnreadable(
             f"the table's metadata says that its files are {metadata.provider!r}: only tables of "

@@ -16,12 +16,7 @@ _WINDOW = 32  # commits whose files are in memory at the same time
 
 
 class Removals:
-    """Finds the adds of files that commits remove.
-
-    Args:
-        log: The table's log.
-        history: Its commits.
-    """
+    """Finds the adds of files that commits remove."""
 
     def __init__(self, log: DeltaLog, history: History) -> None:
         self._log = log
@@ -31,13 +26,6 @@ class Removals:
         """By version: the adds of the files whose removes lack values.
 
         Files that the log no longer contains are missing.
-
-        Args:
-            commits: The commits with such removes, ascending.
-
-        Raises:
-            TableUnreadable: The log before them is damaged, or exceeds the budget.
-            Unavailable: The store does not respond, or the log was cleaned up in the meantime.
         """
         found = {file.version: self._history.known_added(file) for file in commits}
         unknown = [file for file in commits if found[file.version] is None]

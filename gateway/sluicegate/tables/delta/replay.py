@@ -28,8 +28,6 @@ class FileChanges:
     """The combined effect of several commits.
 
     Attributes:
-        paths: Paths of all affected files.
-        keys: Keys of all affected files. Older actions on these no longer count.
         files: Files that were added and not removed again, as batches of `FILE_SCHEMA`.
     """
 

@@ -18,11 +18,7 @@ _LAST_TIMESTAMP = 253_402_300_799_999  # the end of the year 9999
 
 
 def checked_schema(text: Any) -> str:
-    """A table's schema as text (Delta protocol, "Schema Serialization Format").
-
-    Raises:
-        ValueError: It is not a schema: a field has no name or type, or types are nested too deeply.
-    """
+    """A table's schema as text (Delta protocol, "Schema Serialization Format")."""
     schema = orjson.loads(text) if isinstance(text, str) else None
     if not isinstance(schema, Mapping) or schema.get("type") != "struct":
         raise ValueError("the schema is not a struct")
@@ -31,22 +27,14 @@ def checked_schema(text: Any) -> str:
 
 
 def texts(values: Any) -> tuple[str, ...]:
-    """A list of texts.
-
-    Raises:
-        ValueError: It is something else.
-    """
+    """A list of texts."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError("this is not a list of strings")
     return tuple(values)
 
 
 def text_map(values: Any) -> dict[str, str]:
-    """A map of texts, which is a dictionary in JSON and a list of pairs in Parquet.
-
-    Raises:
-        ValueError: It is something else.
-    """
+    """A map of texts, which is a dictionary in JSON and a list of pairs in Parquet."""
     pairs = dict(values)
     if not all(isinstance(part, str) for pair in pairs.items() for part in pair):
         raise ValueError("this is not a map of strings")
@@ -54,22 +42,14 @@ def text_map(values: Any) -> dict[str, str]:
 
 
 def optional(value: Any, kind: type) -> Any:
-    """A value of a type, or none.
-
-    Raises:
-        ValueError: It is something else.
-    """
+    """A value of a type, or none."""
     if value is not None and type(value) is not kind:
         raise ValueError(f"this is not of type {kind.__name__}")
     return value
 
 
 def timestamp(value: Any) -> int | None:
-    """Epoch milliseconds, or `None`.
-
-    Raises:
-        ValueError: The time is outside the range of a calendar.
-    """
+    """Epoch milliseconds, or `None`."""
     if value is None:
         return None
     if type(value) is not int or not 0 <= value <= _LAST_TIMESTAMP:

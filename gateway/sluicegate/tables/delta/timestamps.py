@@ -35,12 +35,7 @@ def in_commit_since(metadata: TableMetadata) -> int | None:
 
 
 async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
-    """Read the in-commit timestamp from the first line; else the modification time counts.
-
-    Raises:
-        TableUnreadable: The commit is damaged.
-        Unavailable: The store does not respond or denies access, or the commit no longer exists.
-    """
+    """Read the in-commit timestamp from the first line; else the modification time counts."""
     with cleaned_up_meanwhile():
         if commit.size > _FIRST_LINE:
             timestamp = _first_line_timestamp(bytes(await store.read(commit.name, _FIRST_LINE)))
@@ -59,12 +54,7 @@ def _first_line_timestamp(head: bytes) -> int | None:
 
 
 def modification_timestamps(commits: Iterable[LogFile], previous: int | None = None) -> dict[int, int]:
-    """Timestamps by version from the modification times of commits.
-
-    Args:
-        commits: In ascending order.
-        previous: The timestamp of the version before them, if it is known.
-    """
+    """Timestamps by version from the modification times of commits."""
     timestamps: dict[int, int] = {}
     for commit in commits:
         previous = after(previous, commit.modified)
@@ -75,14 +65,7 @@ def modification_timestamps(commits: Iterable[LogFile], previous: int | None = N
 def commit_timestamps(
     commits: Sequence[LogFile], in_commit: Sequence[int | None], before: int | None, since: int | None
 ) -> list[int]:
-    """Timestamps of successive commits that were read.
-
-    Args:
-        commits: In ascending order.
-        in_commit: The timestamp that each of them contains, if any.
-        before: The timestamp of the version before them, if it is known.
-        since: See `in_commit_since`.
-    """
+    """Timestamps of successive commits that were read."""
     modified = modification_timestamps(commits, before)
     return [
         own or commit.modified
@@ -111,9 +94,6 @@ class Timeline:
 
         A timestamp after the last version is rejected, as in Delta's own readers, because its meaning
         would change with the next commit.
-
-        Raises:
-            InvalidRequest: All versions are later, or all of them are earlier.
         """
         version = await self._first_after(timestamp, first, last) - 1
         if version < first:
@@ -126,11 +106,7 @@ class Timeline:
         return version
 
     async def earliest_from(self, timestamp: int, first: int, last: int) -> int:
-        """The earliest version at or after a timestamp.
-
-        Raises:
-            InvalidRequest: All versions are earlier.
-        """
+        """The earliest version at or after a timestamp."""
         version = await self._first_after(timestamp - 1, first, last)
         if version > last:
             raise await self._too_late(timestamp, last)

@@ -19,9 +19,6 @@ def location(table: str, vector: Mapping[str, Any]) -> str | None:
     """Location of a vector's file, or `None` for an inline vector.
 
     Source: Delta protocol, "Deletion Vector Descriptor Schema".
-
-    Raises:
-        TableUnreadable: The descriptor is malformed or of an unknown kind.
     """
     kind, path = vector["storageType"], vector["pathOrInlineDv"]
     if kind is None or path is None:

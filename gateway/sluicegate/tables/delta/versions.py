@@ -25,16 +25,7 @@ _MAX_BYTES = 64_000_000
 async def earlier_versions(
     table: CatalogTable, log: DeltaLog, history: History, latest: Snapshot, start: int, limit: int
 ) -> Sequence[DescribedVersion]:
-    """See `TableFormat.earlier_versions`. Versions that the gateway cannot read are left out.
-
-    Args:
-        table: The table in the catalog.
-        log: Its log.
-        history: Reads commits of the log.
-        latest: The latest snapshot.
-        start: The lowest version.
-        limit: Maximum number of versions.
-    """
+    """See `TableFormat.earlier_versions`. Versions that the gateway cannot read are left out."""
     if latest.version <= start:
         return ()
     listing = await log.listing()
@@ -88,14 +79,7 @@ class _State:
 def _states(
     began: TableState, commits: Sequence[LogFile], outlines: Sequence[Outline], *, likely: bool
 ) -> Iterator[_State]:
-    """The state at each commit. Files that the log does not show might have deletion vectors.
-
-    Args:
-        began: The state at the first commit.
-        commits: The commits.
-        outlines: Their content.
-        likely: Whether files of the latest version have deletion vectors, declared or not.
-    """
+    """The state at each commit. Files that the log does not show might have deletion vectors."""
     state, unknown, found = began, commits[0].version > 0, False
     for commit, outline in zip(commits, outlines, strict=True):
         protocol, metadata = outline.protocol or state.protocol, outline.metadata or state.metadata

@@ -10,11 +10,7 @@ _TO_B85 = bytes.maketrans(_Z85, _B85)
 
 
 def decode(text: str) -> bytes:
-    """The bytes of a text.
-
-    Raises:
-        ValueError: The text is not Z85.
-    """
+    """The bytes of a text."""
     encoded = text.encode()
     if len(encoded) % 5 or encoded.translate(None, _Z85):
         raise ValueError("not Z85")

@@ -27,16 +27,7 @@ _MALFORMED_CHANGES = "has malformed changes of its type"
 
 
 def translated(metadata: TableMetadata, assign: AssignId) -> Struct:
-    """The columns with their Iceberg types and ids.
-
-    Args:
-        metadata: The table's metadata.
-        assign: Called for each field without an id in the table, parents before their children.
-
-    Raises:
-        UnsupportedOperation: Iceberg cannot express a type, or a change of a type. The message names
-            the column.
-    """
+    """The columns with their Iceberg types and ids."""
     partitions = frozenset(metadata.partition_columns)
     translation = _Translation(is_mapped(metadata), partitions, assign, metadata.field_ids)
     return translation.struct(orjson.loads(metadata.schema_string), _Place(ROOT))
@@ -51,15 +42,7 @@ def refused(column: str, reason: str) -> UnsupportedOperation:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a field is.
-
-    Attributes:
-        parent: The id of the field that contains it.
-        shown: The path of names, for messages.
-        nested: Ids of list elements, map keys and values, by the physical path from the closest field
-            of a struct (Delta protocol, "IcebergCompatV2").
-        nested_path: That path.
-    """
+    """Where a field is."""
 
     parent: int
     shown: str = ""
@@ -69,12 +52,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """Translates one schema.
-
-    Attributes:
-        mapped: Whether column mapping assigns ids.
-        field_ids: The ids that the table's format assigns, as in `TableMetadata`.
-    """
+    """Translates one schema."""
 
     mapped: bool
     partition_columns: frozenset[str]

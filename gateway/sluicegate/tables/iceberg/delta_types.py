@@ -46,12 +46,7 @@ def primitive_type(name: str) -> str | None:
 
 
 def can_widen(old: str, new: str) -> bool:
-    """Whether Iceberg readers can read files with an old type as the new one.
-
-    Args:
-        old: A primitive type of Delta.
-        new: A primitive type of Delta, to which the column was widened.
-    """
+    """Whether Iceberg readers can read files with an old type as the new one."""
     before, after = primitive_type(old), primitive_type(new)
     if before is None or after is None:
         return False
@@ -67,9 +62,6 @@ def kind_of(type_: str) -> str:
     """A name that a column's type keeps when it is widened.
 
     A column whose kind changes was replaced by another column with the same name.
-
-    Args:
-        type_: A primitive type of Iceberg.
     """
     if type_.startswith("decimal"):
         return "decimal"

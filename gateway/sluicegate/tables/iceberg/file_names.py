@@ -29,11 +29,6 @@ def add_names(mapping: list[dict[str, Any]], files: Sequence[Names], used_ids: C
 
     A name that differs only in case from that of one field is another name of this field, because
     writers of Delta tables ignore case. Any other name gets an id that no field has.
-
-    Args:
-        mapping: See `metadata.name_mapping`.
-        files: The names of each file.
-        used_ids: The ids of all fields.
     """
     free = (id_ for id_ in range(FIRST_HIDDEN_ID - 1, 0, -1) if id_ not in used_ids)
     for names in files:

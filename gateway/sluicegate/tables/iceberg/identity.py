@@ -20,13 +20,7 @@ _FIRST_DAY = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class IdentityColumn:
-    """A column by whose values files are partitioned.
-
-    Attributes:
-        key: Its key in the text of a partition.
-        written: Returns the text of a value, as a partition column of a Delta table has it. Raises
-            `ValueError` for what is not a value of the column.
-    """
+    """A column by whose values files are partitioned."""
 
     key: str
     written: Callable[[str], str]
@@ -37,9 +31,6 @@ def identity_column(declaration: IcebergDeclaration, name: str) -> IdentityColum
 
     Returns:
         `None` if no spec of the table partitions by its values, or if they have no text.
-
-    Raises:
-        TableUnreadable: The declaration is malformed.
     """
     return _columns(declaration.schema, declaration.specs).get(name.casefold())
 

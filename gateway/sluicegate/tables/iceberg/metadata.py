@@ -40,10 +40,7 @@ class ListedSnapshot:
     """A version that a recipient can read.
 
     Attributes:
-        id: The Iceberg snapshot id.
         timestamp: When the version was committed, epoch milliseconds.
-        shape: The table at that version.
-        manifest_list: Its path for clients.
     """
 
     id: int
@@ -64,14 +61,6 @@ def table_metadata(
     """Table metadata as JSON.
 
     It contains no totals and no statistics: these would tell about files that are not shared.
-
-    Args:
-        identity: Identifies the shared table. The table's UUID is derived from it.
-        location: The table's location for clients.
-        specs: The partition specs of all snapshots, of which the first one is the default.
-        snapshots: At least one, in the order of their ids. The last one is the current one.
-        file_names: Names in data files that have no field ids.
-        refs: Branches and tags other than the main branch, as in metadata, by their names.
     """
     current = snapshots[-1]
     schemas = _Schemas()
@@ -210,11 +199,7 @@ def _field(field: Field) -> dict[str, Any]:
 
 
 def name_mapping(types: Sequence[Type]) -> list[dict[str, Any]]:
-    """Names in files without field ids (Iceberg specification, "Column Projection").
-
-    Args:
-        types: Schemas, or the types of one field in several schemas. A name has the same id in all.
-    """
+    """Names in files without field ids (Iceberg specification, "Column Projection")."""
     fields: dict[int, list[Field]] = {}
     for type_ in types:
         for each in children(type_):

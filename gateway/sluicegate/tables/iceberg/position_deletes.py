@@ -29,12 +29,7 @@ _BIT_WIDTH = 1
 
 
 def position_delete_file(path: str, rows: bytes) -> bytes:
-    """A file.
-
-    Args:
-        path: The path of the data file for clients.
-        rows: Positions in ascending order, 64-bit little-endian integers.
-    """
+    """A file."""
     start, position_header, end = _frame(path.encode(), len(rows) // 8)
     return b"".join((start, position_header, rows, end))
 

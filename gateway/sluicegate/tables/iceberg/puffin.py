@@ -27,8 +27,6 @@ class PuffinVector:
     """A deletion vector in a file.
 
     Attributes:
-        data_file: The path of its data file for clients.
-        cardinality: Number of deleted rows.
         size: Bytes of the blob.
     """
 
@@ -49,12 +47,7 @@ def file_size(vectors: Sequence[PuffinVector]) -> int:
 
 
 def puffin_file(vectors: Sequence[PuffinVector], blobs: Sequence[bytes]) -> bytes:
-    """The file.
-
-    Args:
-        vectors: The vectors.
-        blobs: The blob of each vector, of exactly the declared size.
-    """
+    """The file."""
     for vector, blob in zip(vectors, blobs, strict=True):
         if len(blob) != vector.size:
             raise ValueError(f"a blob has {len(blob)} bytes instead of {vector.size}")

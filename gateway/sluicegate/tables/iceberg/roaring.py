@@ -22,15 +22,7 @@ _BITSET_BYTES = 8192
 
 
 def positions(payload: bytes, cardinality: int) -> bytes:
-    """The positions of a vector in ascending order, 64-bit little-endian integers.
-
-    Args:
-        payload: The vector, with its magic number, which `Vector.checked` has verified.
-        cardinality: The number of rows by the descriptor.
-
-    Raises:
-        TableUnreadable: The vector is damaged, or has another number of rows.
-    """
+    """The positions of a vector in ascending order, 64-bit little-endian integers."""
     parts, left = [], cardinality
     try:
         for start, values in _containers(memoryview(payload)[_MAGIC_BYTES:]):

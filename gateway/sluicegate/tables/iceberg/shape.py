@@ -17,14 +17,7 @@ FIRST_WITH_VECTORS = 3
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct, the element of a list, or the key or value of a map.
-
-    Attributes:
-        id: Unique within the table. The same column has the same id in all versions.
-        name: The name for clients.
-        type: A primitive type by its Iceberg name (`long`, `decimal(10, 2)`), or a nested type.
-        physical_name: The name in data files, partition values and statistics.
-    """
+    """A field of a struct, the element of a list, or the key or value of a map."""
 
     id: int
     name: str
@@ -77,13 +70,7 @@ def fields_of(type_: Type) -> Iterator[Field]:
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A partition field with the transform `identity`.
-
-    Attributes:
-        id: At least 1000, by convention.
-        source: The partition column, a primitive field of the schema.
-        key: The column's key in the partition values of a snapshot.
-    """
+    """A partition field with the transform `identity`."""
 
     id: int
     source: Field
@@ -92,14 +79,7 @@ class PartitionField:
 
 @dataclass(frozen=True, slots=True)
 class SpecField:
-    """A partition field of an Iceberg table.
-
-    Attributes:
-        id: Unique among the fields of all specs.
-        source_id: The id of the field whose values are transformed.
-        transform: As in metadata (`bucket[16]`).
-        type: The primitive type of the transformed values.
-    """
+    """A partition field of an Iceberg table."""
 
     id: int
     source_id: int
@@ -121,10 +101,6 @@ class OwnMetadata:
     """What an Iceberg table declares itself, apart from its columns.
 
     Attributes:
-        schema_id: The id of the schema.
-        identifiers: The ids of the identifier fields.
-        specs: The specs that clients can read. One of them has no fields.
-        default_spec: The id of the spec for new files, one of `specs`.
         sort_order: The order of new files as JSON, or `None`.
     """
 
@@ -145,9 +121,7 @@ class IcebergShape:
     """A table's schema and partitioning at one version.
 
     Attributes:
-        last_column_id: The highest id that the table has ever assigned.
         format_version: The Iceberg format version that its clients must support, 2 or 3.
-        hidden: Names of columns that files can have in addition to those of the schema.
         own: Set for Iceberg tables. They have no `partition_fields`: their data files contain all
             columns, so that no filter needs to be decided by partitions.
     """

@@ -57,13 +57,7 @@ def declared_shape(
     """The schema and the partition specs of a version, as the table declares them.
 
     Args:
-        metadata: The version's metadata. Its Delta schema has the names in statistics.
-        declaration: The version's declaration.
         format_version: The least format version that clients must support.
-
-    Raises:
-        TableUnreadable: The declaration is malformed.
-        UnsupportedOperation: A column has a type that clients cannot read. The message names it.
     """
     names = dict(_physical_names(orjson.loads(metadata.schema_string)))
     try:
@@ -84,12 +78,7 @@ def declared_shape(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads types.
-
-    Attributes:
-        names: The names of fields in statistics, by id. If there are any, columns are mapped, and other
-            fields have no statistics.
-    """
+    """Reads types."""
 
     names: Mapping[int, str]
 
@@ -225,16 +214,7 @@ _EXPRESSIBLE = {
 
 
 def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
-    """The table's schema and partitioning for Iceberg clients.
-
-    Args:
-        version: The version.
-        assign: Returns the id of a field without an id in the table; see `translated`.
-
-    Raises:
-        UnsupportedOperation: Iceberg cannot express a type, a change of a type, or a feature of the
-            table. The message names it.
-    """
+    """The table's schema and partitioning for Iceberg clients."""
     needs = needs_of(version.protocol, version.metadata, deletion_vectors=version.deletion_vectors)
     required = needs.required
     if others := [name for name in required if name not in _EXPRESSIBLE]:

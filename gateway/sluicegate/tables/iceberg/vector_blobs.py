@@ -44,11 +44,7 @@ class Vector:
     """A deletion vector's descriptor.
 
     Attributes:
-        kind: `storageType` of the descriptor.
-        text: The bitmap of an inline vector, a path, or a `DerivedFile`.
-        offset: Where the blob starts in its file.
         size: Bytes of the blob.
-        cardinality: Number of deleted rows.
     """
 
     kind: str
@@ -66,11 +62,7 @@ class Vector:
         size: int | None,
         cardinality: int | None,
     ) -> Self | None:
-        """The vector with these values of a `DELETION_VECTOR`. `None` if it deletes nothing.
-
-        Raises:
-            TableUnreadable: The descriptor is malformed.
-        """
+        """The vector with these values of a `DELETION_VECTOR`. `None` if it deletes nothing."""
         if kind == INLINE and size == 0 and cardinality == 0:
             return None
         if kind is None or text is None or size is None or cardinality is None:
@@ -91,25 +83,14 @@ class Vector:
         return self.kind not in _GENERATED
 
     def location(self, root: str) -> str:
-        """The location of the file of a stored vector.
-
-        Args:
-            root: The table's location.
-
-        Raises:
-            TableUnreadable: The path is malformed, or the vector of an unknown kind.
-        """
+        """The location of the file of a stored vector."""
         located = vector_location(root, {"storageType": self.kind, "pathOrInlineDv": self.text})
         if located is None:
             raise _malformed("an inline vector has no file")
         return located
 
     def inline_blob(self) -> bytes:
-        """The blob of an inline vector.
-
-        Raises:
-            TableUnreadable: The text is not a vector of the declared size.
-        """
+        """The blob of an inline vector."""
         size = self.size - FRAME
         if len(self.text) != -(-size // 4) * 5:
             raise _malformed("an inline vector has another size")
@@ -124,11 +105,7 @@ class Vector:
         return blob[_BEFORE:-_AFTER]
 
     def checked(self, blob: bytes) -> bytes:
-        """The blob, if it is intact.
-
-        Raises:
-            TableUnreadable: Its size, magic number or checksum is wrong.
-        """
+        """The blob, if it is intact."""
         payload = memoryview(blob)[4:-4]
         if (
             len(blob) != self.size

@@ -39,7 +39,6 @@ class ChunkCost:
 
     Attributes:
         pages: Bytes of all its pages, decompressed.
-        values: Number of values in all its pages, including nulls.
         longest: Bytes of the longest value that can be repeated without being stored in a page again.
     """
 
@@ -51,18 +50,7 @@ class ChunkCost:
 def chunk_cost(
     pages: memoryview, codec: int, physical_type: str, pause: Callable[[], None]
 ) -> ChunkCost:
-    """Compute the cost from the headers of a column chunk's pages.
-
-    Args:
-        pages: Bytes of the pages.
-        codec: Codec of the pages, a number of `CompressionCodec`.
-        physical_type: The column's type in the schema, which the decoder uses.
-        pause: Called periodically. Can raise an exception to stop.
-
-    Raises:
-        ValueError: The pages are damaged, or several contain a dictionary.
-        IndexError: The pages are truncated.
-    """
+    """Compute the cost from the headers of a column chunk's pages."""
     total = values = longest = position = dictionaries = 0
     reader = ThriftReader(pages, 0, pause)
     while position < len(pages):
@@ -158,12 +146,7 @@ _GAP_BYTES = 1024 * 1024  # maximum gap between two column chunks that one reque
 
 
 class ParquetBytes:
-    """A Parquet file with some parts in memory. The other parts are read on demand.
-
-    Args:
-        raw: The file.
-        size: Its size.
-    """
+    """A Parquet file with some parts in memory. The other parts are read on demand."""
 
     def __init__(self, raw: IO[bytes] | io.RawIOBase, size: int) -> None:
         self.size = size
@@ -184,13 +167,7 @@ class ParquetBytes:
         return pa.BufferReader(pa.py_buffer(data)) if whole else _Handle(self)
 
     def footer(self, what: str, budget: Budget) -> Footer:
-        """Read the footer, count it in the budget, and reject one that is unsafe for the decoder.
-
-        Raises:
-            TableTooLarge: It exceeds the budget.
-            ValueError: It is damaged, too large, or its schema is nested too deeply.
-            IndexError: It is truncated.
-        """
+        """Read the footer, count it in the budget, and reject one that is unsafe for the decoder."""
         end = self.size - TAIL_BYTES
         size = footer_size(bytes(self.part(max(0, end), self.size)))
         budget.take(what, bytes=OBJECTS * size)
@@ -240,17 +217,7 @@ def decoded(
     budget: Budget,
     groups: Sequence[int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of some columns, row group by row group. Each batch counts in the budget.
-
-    Args:
-        source: The file.
-        footer: The file's footer.
-        parquet: The same file, opened.
-        columns: Their paths, or those of groups that contain them.
-        what: Name of the file in errors.
-        budget: The budget of the read.
-        groups: Numbers of the row groups, if not all are read.
-    """
+    """Batches of some columns, row group by row group. Each batch counts in the budget."""
     wanted = columns_in(parquet, columns)
     types = [parquet.schema.column(number).physical_type for number in wanted]
     repeated = [parquet.schema.column(number).max_repetition_level > 0 for number in wanted]

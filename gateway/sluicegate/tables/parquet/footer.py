@@ -32,11 +32,7 @@ _NODE_OBJECTS, _STRUCT_OBJECTS, _OTHER_OBJECTS = 1800, 800, 50
 
 
 def footer_size(tail: bytes) -> int:
-    """The length of a footer, from a file's last eight bytes.
-
-    Raises:
-        ValueError: This is not a Parquet file, or its footer is larger than any that writers produce.
-    """
+    """The length of a footer, from a file's last eight bytes."""
     size, magic = struct.unpack("<I4s", tail) if len(tail) == TAIL_BYTES else (0, b"")
     if magic != _MAGIC or size > LONGEST_FOOTER:
         raise ValueError(f"the footer has {size} bytes and ends with {magic!r}")
@@ -48,11 +44,6 @@ class ColumnChunk:
     """A column of a row group.
 
     Attributes:
-        codec: Codec of its pages, a number of `CompressionCodec`.
-        values: Number of values in all its pages, including nulls.
-        start: Start of its pages in the file.
-        end: End of its pages in the file.
-        nulls: Number of null values, if known.
         bounds: The minimum and maximum value as bytes, if known.
     """
 
@@ -67,16 +58,8 @@ class ColumnChunk:
 class Footer:
     """A footer whose schema is safe for Arrow. Column chunks are parsed on demand.
 
-    Args:
-        data: A serialized `FileMetaData`.
-        pause: Called periodically. Can raise an exception to stop parsing.
-
     Attributes:
         decoded_bytes: The most memory that Arrow uses for it.
-
-    Raises:
-        ValueError: It is nested too deeply, or not a footer.
-        IndexError: It is truncated.
     """
 
     def __init__(self, data: memoryview, pause: Callable[[], None]) -> None:
@@ -97,12 +80,7 @@ class Footer:
         self.decoded_bytes = OBJECTS * len(data) + _NODE_OBJECTS * nodes + elements
 
     def chunks(self, group: int, columns: Collection[int]) -> list[ColumnChunk]:
-        """Some columns of a row group, by their numbers, in ascending order.
-
-        Raises:
-            ValueError: One is missing or damaged.
-            IndexError: The group does not exist, or the footer is truncated.
-        """
+        """Some columns of a row group, by their numbers, in ascending order."""
         reader = self._reader(self._groups[group])
         wanted = frozenset(columns)
         chunks: list[ColumnChunk] = []

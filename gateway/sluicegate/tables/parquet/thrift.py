@@ -17,18 +17,7 @@ _PAUSE_BYTES = 4096  # between two pauses, at most, apart from one struct
 
 
 class ThriftReader:
-    """Reads values sequentially.
-
-    Args:
-        data: Serialized structs.
-        position: Start of the first struct.
-        pause: Called periodically. Can raise an exception to stop reading.
-
-    Attributes:
-        position: Start of the next value.
-        structs: Number of structs in all lists so far.
-        others: Number of other elements of lists so far.
-    """
+    """Reads values sequentially."""
 
     def __init__(
         self, data: memoryview, position: int = 0, pause: Callable[[], None] = lambda: None
@@ -40,13 +29,7 @@ class ThriftReader:
         self.structs = self.others = 0
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Numbers and types of a struct's fields. The caller reads or skips each value.
-
-        Raises:
-            ValueError: A field occurs twice, of which other readers would use the first one or both, or
-                its number does not have 16 bits.
-            IndexError: The data is truncated.
-        """
+        """Numbers and types of a struct's fields. The caller reads or skips each value."""
         if self.position >= self._pause_at:
             self._rest()
         number = seen = 0
@@ -60,22 +43,14 @@ class ThriftReader:
             yield number, kind
 
     def integer(self, kind: int) -> int:
-        """An integer.
-
-        Raises:
-            ValueError: It has more bits than its type, of which other readers would use the last ones.
-        """
+        """An integer."""
         value = self._unsigned()
         if value >> _BITS[kind]:
             raise ValueError("an integer has more bits than its type")
         return (value >> 1) ^ -(value & 1)
 
     def binary(self) -> bytes:
-        """Bytes, or a text as UTF-8.
-
-        Raises:
-            IndexError: The data is truncated.
-        """
+        """Bytes, or a text as UTF-8."""
         size = self._unsigned()
         start = self.position
         self._advance(size)
@@ -94,12 +69,7 @@ class ThriftReader:
         return size, kind
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Skip a field's value. The value of a boolean field is contained in its type.
-
-        Raises:
-            ValueError: The type is unknown, or values are nested too deeply.
-            IndexError: The data is truncated.
-        """
+        """Skip a field's value. The value of a boolean field is contained in its type."""
         if depth > _MOST_NESTED:
             raise ValueError("values are nested too deeply")
         if kind in (I16, I32, I64):

@@ -32,10 +32,6 @@ class Bounds:
     """For each file or partition, the range of a column's values.
 
     Attributes:
-        low: In the domain of the column's type. Null if unknown.
-        high: As `low`.
-        has_null: Whether a value can be null.
-        has_value: Whether a value can be other than null.
         has_nan: Whether a value can be NaN even if `high` does not include it.
     """
 
@@ -83,13 +79,7 @@ class Bounds:
 def partition_bounds(
     derived: DerivedColumns, partitions: pa.StringArray, columns: Sequence[TableColumn]
 ) -> list[Bounds]:
-    """The values of partition columns.
-
-    Args:
-        derived: The cache for them.
-        partitions: JSON texts of distinct partition values.
-        columns: Partition columns.
-    """
+    """The values of partition columns."""
     return derived.get(partitions, columns, partial(_derive, partitions, orjson.loads, _partition))
 
 
@@ -99,11 +89,6 @@ def file_bounds(
     """The bounds of data columns, read from statistics.
 
     For files with deletion vectors they can be wider than the values, which does no harm here.
-
-    Args:
-        derived: The cache for them.
-        stats: JSON texts, or null.
-        columns: Data columns.
     """
     exact = any(column.type.precision > _DOUBLE_PRECISION for column in columns)
     loads = _loads_exactly if exact else orjson.loads

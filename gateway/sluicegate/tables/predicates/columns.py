@@ -59,14 +59,7 @@ _DOMAINS = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type.
-
-    Attributes:
-        name: Delta's name for it.
-        precision: Digits of a decimal.
-        scale: Digits after the decimal point.
-        was_float: Whether the column can contain values that were written with single precision.
-    """
+    """A column's type."""
 
     name: str
     family: Family
@@ -107,12 +100,7 @@ _PARTITION_VALUES = "partitionvalues"
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column as the log names it.
-
-    Attributes:
-        path: Physical names, as used for the keys of partition values and statistics.
-        is_partition: Whether its values are in the partition values, not in the data files.
-    """
+    """A column as the log names it."""
 
     path: tuple[str, ...]
     type: ColumnType
@@ -120,13 +108,7 @@ class TableColumn:
 
 
 def find_column(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | None:
-    """The column with a name, which is case-insensitive if only one column matches.
-
-    Args:
-        metadata: The table's metadata.
-        path: Names from the top of the schema down. A single name with dots is first looked up as is,
-            and then as such a path.
-    """
+    """The column with a name, which is case-insensitive if only one column matches."""
     found = _find(metadata, path)
     if found is None and len(path) == 1 and "." in path[0]:
         found = _find(metadata, path[0].split("."))

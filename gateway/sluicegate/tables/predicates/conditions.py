@@ -62,12 +62,6 @@ _ROUNDED_BITS = {"float": 22}
 def literal_span(column: ColumnType, compared_as: str, text: str) -> Span | None:
     """The range of a literal in a column's domain.
 
-    Args:
-        column: The column's type.
-        compared_as: The type that the hint casts both sides to. `timestamp(3)` for a timestamp that
-            might have been truncated to milliseconds.
-        text: The literal.
-
     Returns:
         `None` if the comparison is not understood, so that its result is unknown.
     """
@@ -234,9 +228,7 @@ class Condition:
     """A resolved term of a predicate, ready to be evaluated for files.
 
     Attributes:
-        ask: Returns the possible truth values of the term for each file of a chunk.
         columns: The columns that the evidence must cover.
-        comparisons: Number of comparisons per file.
     """
 
     ask: Callable[[Evidence], Truth]

@@ -70,11 +70,7 @@ def parse_json_hint(text: str) -> Expression | None:
 
 
 def _expression(node: Any, depth: int) -> Expression:
-    """The expression of a node.
-
-    Raises:
-        ValueError: The tree is deeper than `depth` nodes.
-    """
+    """The expression of a node."""
     if depth == 0:
         raise ValueError("too deep")
     op = node.get("op") if isinstance(node, dict) else None
@@ -209,10 +205,6 @@ def from_hints(json_hint: str | None, sql_hints: Sequence[str]) -> Predicate | N
     """Parse the hints of a query ("Query Table", `jsonPredicateHints` and `predicateHints`).
 
     Hints are only optimizations, so no hint from a client is an error.
-
-    Args:
-        json_hint: One tree. Ignored if longer than 1 MB or deeper than 100.
-        sql_hints: Separate conditions, all of which apply.
 
     Returns:
         `None` if no hint was understood.

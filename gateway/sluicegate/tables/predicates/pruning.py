@@ -22,11 +22,6 @@ def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> File
     The first predicate on a column parses it from the statistics, which takes about 5 µs per file. The
     result is cached with the files. Do not call it in the event loop.
 
-    Args:
-        files: Live files.
-        metadata: Metadata of the same version.
-        predicate: A condition that all requested rows satisfy.
-
     Returns:
         The same table with fewer live files.
     """

@@ -179,9 +179,6 @@ class FileEvidence(Evidence):
     """Bounds of one chunk of files. Statistics are read on demand.
 
     Args:
-        chunk: A chunk of a `FileSet`.
-        derived: Caches bounds between requests.
-        columns: All columns that can be requested.
         known: Bounds of some of the columns, which are not read from the statistics again.
     """
 

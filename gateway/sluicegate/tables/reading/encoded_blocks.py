@@ -29,9 +29,7 @@ class _Kept:
     """The blocks of a chunk in one encoding.
 
     Attributes:
-        used: Increases with each use.
         nbytes: Bytes of memory of the blocks.
-        blocks: Compressed texts and their uncompressed size, by the first row and the number of rows.
     """
 
     used: int
@@ -45,9 +43,6 @@ class EncodedBlocks:
     They are kept when a chunk is encoded for the second time, so that a table that is queried once
     costs nothing. Blocks of a chunk never evict those of chunks that were used more recently than the
     chunk had been before. A response of a table that does not fit thus keeps the blocks that do.
-
-    Args:
-        room: Maximum bytes of memory.
     """
 
     def __init__(self, room: int) -> None:
@@ -70,12 +65,7 @@ class EncodedBlocks:
         gauge("sluicegate.lines.memory", self._nbytes)
 
     def open(self, chunk: PackedTexts, encoding: Hashable) -> ChunkBlocks:
-        """The blocks of a chunk for one response.
-
-        Args:
-            chunk: Identifies the chunk. Its blocks are dropped when it is freed.
-            encoding: Identifies what the texts are.
-        """
+        """The blocks of a chunk for one response."""
         with self._lock:
             if id(chunk) not in self._chunks:
                 self._chunks[id(chunk)] = {}
@@ -98,14 +88,7 @@ class EncodedBlocks:
         return texts
 
     def pack(self, kept: _Kept, place: _Place, texts: Sequence[bytes], before: int) -> bool:
-        """Keep the texts of a block, and return whether there was room.
-
-        Args:
-            kept: The blocks of its chunk.
-            place: The rows of the block.
-            texts: The texts.
-            before: When the chunk had been used before. Only blocks that were used earlier are evicted.
-        """
+        """Keep the texts of a block, and return whether there was room."""
         joined = _SEPARATOR.join(texts)
         if joined.count(_SEPARATOR) != len(texts) - 1:
             return False
@@ -154,13 +137,7 @@ def _codec() -> pa.Codec:
 
 
 class ChunkBlocks:
-    """The blocks of a chunk in one encoding, for one response.
-
-    Args:
-        owner: Keeps the blocks.
-        kept: The blocks.
-        before: When the chunk had been used before. `None` if it had not.
-    """
+    """The blocks of a chunk in one encoding, for one response."""
 
     def __init__(self, owner: EncodedBlocks, kept: _Kept, before: int | None) -> None:
         self._owner = owner

@@ -58,9 +58,6 @@ class Failures:
 
     A failing table therefore takes at most 10 % of a core's time. If an attempt is cheap, a table that
     was just repaired can be read at once.
-
-    Args:
-        clock: Monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -68,15 +65,7 @@ class Failures:
         self._kept: LRU[Hashable, _Failure] = LRU(_KEPT)
 
     async def run(self, key: Hashable, read: Callable[[], Awaitable[_T]]) -> _T:
-        """Read a table, or fail with the error of a recent attempt.
-
-        Args:
-            key: The table, and the part that is read.
-            read: Reads it.
-
-        Raises:
-            TableUnreadable: It cannot be read. The message states when the next attempt is made.
-        """
+        """Read a table, or fail with the error of a recent attempt."""
         self._check(key)
         began = self._clock()
         try:

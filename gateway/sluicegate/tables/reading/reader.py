@@ -78,11 +78,6 @@ _LISTED_VERSIONS = 20_000  # about 150 bytes each, which share their schemas
 class TableReader:
     """Reads tables through their formats, and caches snapshots. Concurrent requests share a load.
 
-    Args:
-        formats: By the name in `CatalogTable.format`.
-        max_bytes: Maximum total size of cached snapshots. A larger one is kept only for a short time.
-        limits: Limits of one read of a table. Formats count it in the directory's budget.
-
     Attributes:
         encoded: Keeps texts of files in the memory that is left of `max_bytes`.
     """
@@ -110,14 +105,7 @@ class TableReader:
         self.encoded = EncodedBlocks(max_bytes)
 
     async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
-        """The newest snapshot: the cached one, advanced by later commits.
-
-        Raises:
-            NotFound: There is no table at the location.
-            TableUnreadable: The table's metadata is damaged or requires an unknown feature.
-            UnsupportedOperation: No plugin reads the table's format.
-            Unavailable: The store does not respond.
-        """
+        """The newest snapshot: the cached one, advanced by later commits."""
         key = _key(table)
         read = self._format(table).latest
 
@@ -142,9 +130,6 @@ class TableReader:
 
         Raises as `latest` does, which is called first: a table that was dropped and created again has
         different versions with the same numbers.
-
-        Raises:
-            InvalidRequest: The version does not exist or can no longer be rebuilt.
         """
         newest = await self.latest(table, directory)
         if newest.version == version:
@@ -174,16 +159,7 @@ class TableReader:
         earliest_after: bool = False,
         newest: Snapshot | None = None,
     ) -> int:
-        """The version at a timestamp in epoch milliseconds; raises as `at_version` does.
-
-        Args:
-            table: The table with its location from the catalog.
-            directory: Its location, opened.
-            timestamp: Epoch milliseconds.
-            earliest_after: Whether to return the earliest version at or after the timestamp, instead of
-                the latest version at or before it.
-            newest: The newest snapshot, if it is known. Its files are not needed.
-        """
+        """The version at a timestamp in epoch milliseconds; raises as `at_version` does."""
         newest = newest or await self.latest(table, directory)
         find = self._format(table).version_at
         return await self._limited(
@@ -199,12 +175,7 @@ class TableReader:
         start: int,
         limit: int,
     ) -> Sequence[DescribedVersion]:
-        """Versions before the latest one; see `TableFormat.earlier_versions`.
-
-        Raises:
-            TableUnreadable: The table's metadata is damaged.
-            Unavailable: The store does not respond.
-        """
+        """Versions before the latest one; see `TableFormat.earlier_versions`."""
         named = (table.metadata_location, table.metadata_tag)  # versions can expire without a new one
         key = (*_key(table), *named, latest.metadata.id, latest.version, start, limit)
         if (known := self._listed.get(key)) is not None:
@@ -231,14 +202,7 @@ class TableReader:
         start: int,
         end: int,
     ) -> Changes:
-        """The commits from one version to another; see `TableFormat.changes`.
-
-        Raises:
-            InvalidRequest: Some of the commits no longer exist.
-            TableUnreadable: The table's metadata is damaged or requires an unknown feature.
-            UnsupportedOperation: Tables of this format do not report their changes.
-            Unavailable: The store does not respond.
-        """
+        """The commits from one version to another; see `TableFormat.changes`."""
         key = (*_key(table), latest.metadata.id, start, end)
         read = self._format(table).changes
         return await self._change_flights.run(
@@ -254,13 +218,7 @@ class TableReader:
     async def derived(
         self, table: CatalogTable, directory: ObjectDirectory, file: DerivedFile
     ) -> bytes:
-        """The bytes of a file that the table's format generates; see `TableFormat.derived`.
-
-        Raises:
-            NotFound: It can no longer be generated.
-            UnsupportedOperation: Tables of this format have no such files.
-            Unavailable: The store does not respond, or too many other files are being generated.
-        """
+        """The bytes of a file that the table's format generates; see `TableFormat.derived`."""
         make = self._format(table).derived
         key = _key(table)
         return await self._derived.get(

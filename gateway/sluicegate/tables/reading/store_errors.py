@@ -21,17 +21,7 @@ _MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
 
 @contextmanager
 def store_errors(what: str, kind: str = "log") -> Iterator[None]:
-    """Convert obstore errors into errors for recipients.
-
-    Args:
-        what: The object, for the gateway's log.
-        kind: The part of the table that it belongs to, for recipients.
-
-    Raises:
-        ObjectMissing: The object does not exist.
-        StorageDenied: The store denies access.
-        StorageError: The store does not respond, or the gateway's session has expired.
-    """
+    """Convert obstore errors into errors for recipients."""
     try:
         yield
     except (BaseError, OSError) as error:

@@ -40,10 +40,8 @@ class BlockingStore:
     """Reads and writes objects. All methods block, and raise what obstore raises.
 
     Attributes:
-        store: The store.
         on_loop: Whether requests are sent by the event loop. All methods must then be called in a
             thread of anyio. Stores without credentials, such as local folders, do not need this.
-        root: The folder, if it is local. Its files are read from there: obstore would wait for a pipe.
     """
 
     store: ObjectStore
@@ -51,12 +49,7 @@ class BlockingStore:
     root: Path | None = None
 
     def get(self, key: str, most: int) -> bytes:
-        """An object.
-
-        Raises:
-            FileNotFoundError: It does not exist.
-            TooLarge: It has more than `most` bytes. Nothing was read.
-        """
+        """An object."""
         if self.root is not None:
             return _content(self.root / key, most)
         if self.on_loop:

@@ -39,11 +39,6 @@ class IndexedFiles:
     It has the totals of a `FileSet`. `select_files` reads the files themselves.
 
     Attributes:
-        index: Files of the version that was indexed.
-        overlay: What later commits changed.
-        totals: Of the live files in all wanted partitions.
-        parts: The parts of the index that contain wanted partitions.
-        added: Files that were added since, in wanted partitions.
         wanted: A condition for partitions; `None` if all are wanted.
     """
 

@@ -41,7 +41,6 @@ class StoredFile:
     """A file of a table's indexes.
 
     Attributes:
-        name: Its name in the folder of the table.
         modified: When it was last written, epoch milliseconds.
         digest: The digest in its name; `None` if it is a copy of a manifest.
         built: When the manifest was built of which it is a copy, epoch milliseconds.
@@ -58,11 +57,6 @@ class IndexFolder:
     """Reads and writes the files of indexes. All methods block.
 
     Every file is checked against the digest in the manifest, or in what the manifest names.
-
-    Attributes:
-        store: The store.
-        prefix: Of the folder's keys in the store, without slashes around it.
-        keys: The gateway's keys, which authenticate manifests.
     """
 
     store: BlockingStore
@@ -70,15 +64,7 @@ class IndexFolder:
     keys: KeyRing = field(repr=False)
 
     def manifest(self, table: str, name: str = _MANIFEST) -> Manifest | None:
-        """The manifest of a table's index, or `None` if the table has none.
-
-        Args:
-            table: The table's key.
-            name: The name of a copy, to read that instead.
-
-        Raises:
-            IndexUnusable: It cannot be read, or is damaged.
-        """
+        """The manifest of a table's index, or `None` if the table has none."""
         content = self._get(self._key(table, name), _MANIFEST_BYTES)
         if content is None:
             return None
@@ -91,9 +77,6 @@ class IndexFolder:
         """Replace the manifest of a table, which makes its files visible to gateways.
 
         A copy, which is written before, is there as long as gateways can use the index.
-
-        Raises:
-            StorageError: The folder cannot be written to.
         """
         content = manifest.encode(self.keys)
         copy = f"manifest-{manifest.built}-{manifest.summary.digest[:16]}.json"
@@ -101,11 +84,7 @@ class IndexFolder:
             self._put(self._key(manifest.table, name), content)
 
     def read(self, table: str, file: FileRef) -> bytes:
-        """A file of an index.
-
-        Raises:
-            IndexUnusable: It is missing, cannot be read, or is another file than was written.
-        """
+        """A file of an index."""
         content = self._get(self._key(table, f"{file.digest}.parquet"), file.bytes)
         if content is None:
             raise IndexUnusable(f"the file {file.digest}.parquet is missing")
@@ -128,11 +107,7 @@ class IndexFolder:
                 yield table
 
     def files(self, table: str) -> list[StoredFile]:
-        """All files of a table's indexes, except for the manifest.
-
-        Raises:
-            StorageError: The folder cannot be read.
-        """
+        """All files of a table's indexes, except for the manifest."""
         with _changing(self.prefix):
             found = self.store.objects(self._key(table, ""))
         files = []
@@ -193,11 +168,7 @@ def _changing(key: str) -> Iterator[None]:
 
 
 def decoded(content: bytes, schema: pa.Schema, what: str) -> Iterator[pa.RecordBatch]:
-    """Batches of some columns of an index's file, with text columns as dictionaries.
-
-    Raises:
-        IndexUnusable: It has other columns, or needs too much memory.
-    """
+    """Batches of some columns of an index's file, with text columns as dictionaries."""
     budget = Budget(TableLimits(bytes=_DECODED_BYTES))
     try:
         yield from parquet_batches(content, schema, what, budget)

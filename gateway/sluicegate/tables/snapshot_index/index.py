@@ -30,11 +30,7 @@ class PartFile:
     what: str
 
     def batches(self, names: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """Batches of some columns, in the order of the schema. Texts are dictionaries.
-
-        Raises:
-            IndexUnusable: The part is damaged.
-        """
+        """Batches of some columns, in the order of the schema. Texts are dictionaries."""
         wanted = pa.schema([each for each in self.schema if each.name in names])
         return decoded(self.content, wanted, self.what)
 
@@ -44,11 +40,7 @@ class SnapshotIndex:
     """An index of one version.
 
     Attributes:
-        columns: The columns with bounds.
         sort_column: The data column by which the files of a partition are sorted.
-        summary: Where each part is, and how many rows it has.
-        bounds: The bounds of the files of each part, by column.
-        partitions: Rows of `PARTITION_SCHEMA`, with one dictionary of partition values.
     """
 
     folder: IndexFolder
@@ -61,11 +53,7 @@ class SnapshotIndex:
 
     @classmethod
     def open(cls, folder: IndexFolder, manifest: Manifest) -> Self:
-        """Read what is needed to find parts. Blocks.
-
-        Raises:
-            IndexUnusable: A file of the index is missing or damaged.
-        """
+        """Read what is needed to find parts. Blocks."""
         columns = IndexedColumns.of(manifest.metadata)
         sort_column = columns.data_column(manifest.sorted_by)
         schema = columns.summary_schema(sort_column)
@@ -100,23 +88,12 @@ class SnapshotIndex:
         return FileRef(digest.as_py(), size.as_py())
 
     def part(self, number: int) -> PartFile:
-        """Fetch a part. Blocks.
-
-        Raises:
-            IndexUnusable: It is missing or damaged.
-        """
+        """Fetch a part. Blocks."""
         content = self.folder.read(self.manifest.table, self.file_of(number))
         return PartFile(content, self.columns.part_schema(), f"part {number} of the index")
 
     def files_with(self, keys: Sequence[int]) -> Mapping[int, int]:
-        """How many files with these key digests each part can contain, by ascending part. Blocks.
-
-        Args:
-            keys: Ascending.
-
-        Raises:
-            IndexUnusable: A file of the index is missing or damaged.
-        """
+        """How many files with these key digests each part can contain, by ascending part. Blocks."""
         wanted, found = pa.array(keys, pa.int64()), Counter[int]()
         for lookup in self.manifest.lookups:
             at = bisect_left(keys, lookup.first)

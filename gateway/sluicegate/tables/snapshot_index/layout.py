@@ -61,12 +61,7 @@ FIRST_LOW = "first_low"
 
 @dataclass(frozen=True, slots=True)
 class IndexedColumns:
-    """The columns of a table whose bounds an index contains.
-
-    Attributes:
-        partitions: Partition columns. Parts contain their values only as text.
-        data: Data columns, which have bounds for each file.
-    """
+    """The columns of a table whose bounds an index contains."""
 
     partitions: tuple[TableColumn, ...]
     data: tuple[TableColumn, ...]
@@ -97,11 +92,7 @@ class IndexedColumns:
         return pa.schema([*FILE_COLUMNS, *self.bounds_fields(self.data)])
 
     def summary_schema(self, sort_column: TableColumn | None) -> pa.Schema:
-        """The columns of the summary: where each part is, and the bounds of all of its files.
-
-        Args:
-            sort_column: The data column by which the files of a partition are sorted, if there is one.
-        """
+        """The columns of the summary: where each part is, and the bounds of all of its files."""
         first = [] if sort_column is None else [pa.field(FIRST_LOW, sort_column.type.domain)]
         return pa.schema([*_PART_FIELDS, *first, *self.bounds_fields(self.all)])
 

@@ -27,7 +27,6 @@ class FileRef:
     """A file of an index.
 
     Attributes:
-        digest: SHA-256 of its content, in hexadecimal digits. Its name is made of it.
         bytes: Its size.
     """
 
@@ -49,12 +48,7 @@ class Manifest:
     """What an index contains.
 
     Attributes:
-        table: The key of the table in the folder.
-        location: The table's location, for operators.
-        version: The version whose live files the index contains.
         timestamp: When that version was committed, epoch milliseconds.
-        newest: The log file that represents the version.
-        files: Number of live files.
         sorted_by: The path of the data column by which the files of a partition are sorted.
         built: When the index was written, epoch milliseconds.
     """
@@ -81,11 +75,7 @@ class Manifest:
 
     @classmethod
     def decode(cls, content: bytes, keys: KeyRing) -> Self:
-        """Parse the content of a manifest's file.
-
-        Raises:
-            IndexUnusable: It is damaged, written by someone else, or has another format.
-        """
+        """Parse the content of a manifest's file."""
         try:
             document = orjson.loads(content)
             payload, tag = document["payload"].encode(), bytes.fromhex(document["mac"])

@@ -20,17 +20,7 @@ _LOCAL = "file"
 async def open_folder(
     location: str, keys: KeyRing, open_location: Callable[[str], Awaitable[ObjectDirectory]]
 ) -> IndexFolder:
-    """Open a folder of indexes. A local one is created.
-
-    Args:
-        location: The folder.
-        keys: The gateway's keys.
-        open_location: Opens the folder with the storage that contains it, unless it is local.
-
-    Raises:
-        ConfigurationError: No storage serves the location.
-        StorageError: The store does not respond.
-    """
+    """Open a folder of indexes. A local one is created."""
     parts = urlsplit(location)
     if parts.scheme == _LOCAL:
         path = Path(unquote(parts.path))

@@ -35,9 +35,7 @@ class Overlay:
     """The changes since an index was written.
 
     Attributes:
-        keys: Keys of all files that were added or removed since then.
         added: Files that were added and not removed again.
-        dead: Rows of the index whose files were removed or replaced.
     """
 
     keys: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
@@ -45,11 +43,7 @@ class Overlay:
     dead: pa.Table = field(default_factory=_DEAD_SCHEMA.empty_table)
 
     def after(self, index: SnapshotIndex, changes: FileChanges) -> Self:
-        """The changes including those of further commits. Blocks.
-
-        Raises:
-            IndexUnusable: The index is damaged, or too many files were changed.
-        """
+        """The changes including those of further commits. Blocks."""
         new = changes.keys.filter(pc.invert(pc.is_in(changes.keys, value_set=self.keys)))
         keys = pa.concat_arrays([self.keys, new])
         if len(keys) > max(_MOST_CHANGES, _MOST_CHANGED * index.manifest.files):

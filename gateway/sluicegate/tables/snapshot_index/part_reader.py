@@ -42,7 +42,6 @@ class PartReader:
     """Reads the selected rows of parts. All methods block. Not thread-safe.
 
     Args:
-        files: The files.
         conditions: What rows must satisfy, in addition to the wanted partitions.
     """
 
@@ -60,11 +59,7 @@ class PartReader:
         self._last: _OpenPart | None = None
 
     def totals(self, number: int) -> PartTotals:
-        """Count the selected files of a part.
-
-        Raises:
-            IndexUnusable: The part is missing or damaged.
-        """
+        """Count the selected files of a part."""
         return self._open(number).totals
 
     def files(self, number: int) -> FileSet:

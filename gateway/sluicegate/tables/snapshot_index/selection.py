@@ -37,10 +37,6 @@ class SelectedFiles:
     """Files of an index that a request needs, and files that were added since.
 
     Attributes:
-        reader: Reads the selected rows of parts.
-        parts: The parts that have selected rows.
-        added: The files that were added since.
-        count: Number of files, including those.
         size: Bytes of the data files.
     """
 
@@ -55,11 +51,7 @@ class SelectedFiles:
         return self.count
 
     def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
-        """Like `FileSet.batches`, with one part in memory at a time. Blocks.
-
-        Raises:
-            IndexUnusable: A part is missing or damaged.
-        """
+        """Like `FileSet.batches`, with one part in memory at a time. Blocks."""
         for files in self._sets():
             for batch in files.batches(rows, first):
                 first = None
@@ -87,14 +79,6 @@ def select_files(
 
     These are the files that `prune` leaves of all files. Terms that `prune` omits, because they would
     be compared with too many files, are evaluated if few parts are left.
-
-    Args:
-        files: The files that the recipient can see.
-        metadata: The metadata of their version.
-        predicate: The predicate; `None` selects all files.
-
-    Raises:
-        IndexUnusable: A part is missing or damaged.
     """
     if predicate is None:
         parts = [SelectedPart(number) for number in files.parts]
@@ -103,12 +87,7 @@ def select_files(
 
 
 def load_files(files: IndexedFiles, metadata: TableMetadata, predicate: Predicate | None) -> FileSet:
-    """The files that `select_files` selects, in memory. Blocks.
-
-    Raises:
-        IndexUnsuitable: These are more than `MOST_KEPT` files.
-        IndexUnusable: A part is missing or damaged.
-    """
+    """The files that `select_files` selects, in memory. Blocks."""
     if predicate is not None:
         return _selected(files, metadata, predicate, most=MOST_KEPT).loaded()
     _check_number(len(files), MOST_KEPT)

@@ -39,12 +39,7 @@ class IndexedSnapshot:
         )
 
     def after(self, later: LaterVersion) -> Self:
-        """The snapshot of a later version. Blocks.
-
-        Raises:
-            IndexUnusable: The index is damaged, or too many files were changed.
-            TableUnreadable: A commit is damaged.
-        """
+        """The snapshot of a later version. Blocks."""
         with damaged("the Delta log"):
             files = self.files.after(reconcile(later.commits))
         return replace(

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 class TableSnapshots:
-    """Reads a table from its index if it has one, and otherwise from its log.
-
-    Args:
-        reader: Reads tables from their logs.
-        indexes: Reads tables from their indexes. `None` if no folder is configured.
-    """
+    """Reads a table from its index if it has one, and otherwise from its log."""
 
     def __init__(self, reader: TableReader, indexes: Lazy[IndexedTables] | None) -> None:
         self._reader = reader
@@ -35,14 +30,7 @@ class TableSnapshots:
         *,
         with_index: bool = True,
     ) -> Snapshot | IndexedSnapshot:
-        """The newest snapshot, or that of a version; raises as the methods of `TableReader` do.
-
-        Args:
-            table: The table with its location from the catalog.
-            directory: Its location, opened.
-            version: The version. `None` for the newest.
-            with_index: Whether the index can be used.
-        """
+        """The newest snapshot, or that of a version; raises as the methods of `TableReader` do."""
         found = await self._indexed(table, directory, version) if with_index else None
         if found is not None:
             return found

@@ -39,15 +39,7 @@ class _Opened:
 
 
 class IndexedTables:
-    """Reads snapshots whose files are in indexes. Concurrent requests share a load.
-
-    Args:
-        folder: Opens the folder that contains the indexes.
-        min_files: Tables with fewer files are not read from an index.
-        max_bytes: Memory for what is kept of indexes.
-        limits: Limits of one read of a table's log.
-        clock: Seconds.
-    """
+    """Reads snapshots whose files are in indexes. Concurrent requests share a load."""
 
     def __init__(
         self,
@@ -76,10 +68,6 @@ class IndexedTables:
         Returns:
             `None` if it must be read from the table's log: there is no index, it is newer than the
                 version, it is damaged, or the log no longer continues from it.
-
-        Raises:
-            NotFound: There is no table at the location.
-            Unavailable: The store of the table does not respond.
         """
         if table.format != "delta" or table.ref is not None:
             return None

@@ -61,11 +61,7 @@ class JoinedFamilies:
                 _add(self._ended.setdefault(family.name, {}), family)
 
     def join(self, running: Mapping[str, Sequence[Metric]]) -> list[Metric]:
-        """Return the metrics of all processes.
-
-        Args:
-            running: Those of the running processes, by the value of the label `process`.
-        """
+        """Return the metrics of all processes."""
         joined = {name: _empty(family) for name, family in self._families.items()}
         sums = {name: dict(ended) for name, ended in self._ended.items()}
         for process, families in running.items():

@@ -10,12 +10,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 
 def exporters(endpoint: str) -> tuple[SpanProcessor, MetricReader]:
-    """Start exporters of spans and of metrics.
-
-    Args:
-        endpoint: Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended (OTLP
-            specification, "OTLP/HTTP Request").
-    """
+    """Start exporters of spans and of metrics."""
     base = endpoint.rstrip("/")
     spans = BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces"))
     metrics = OTLPMetricExporter(endpoint=f"{base}/v1/metrics")

@@ -12,11 +12,7 @@ _OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class PrometheusMetrics:
-    """The metrics of this process, with the names that Prometheus expects.
-
-    Attributes:
-        reader: Passes the metrics of a `MeterProvider` on.
-    """
+    """The metrics of this process, with the names that Prometheus expects."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -32,10 +28,6 @@ class PrometheusMetrics:
 
 def exposition(families: Iterable[Metric], accept: str | None) -> tuple[bytes, str]:
     """Encode metrics as Prometheus text, or as OpenMetrics if the client prefers that.
-
-    Args:
-        families: The metrics.
-        accept: The client's `Accept` header.
 
     Returns:
         The body, and its `Content-Type`.

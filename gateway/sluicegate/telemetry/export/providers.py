@@ -97,16 +97,7 @@ def install(
     readers: Sequence[MetricReader],
     span_processor: SpanProcessor | None = None,
 ) -> Callable[[], None]:
-    """Start to record, and return a function that flushes and stops it.
-
-    Args:
-        service_name: `service.name` of the resource, unless the environment names another.
-        process: Id of this process, if several have the same environment. It is appended to an instance
-            id that the environment sets.
-        readers: Exporters of metrics.
-        span_processor: Exporter of spans. Without one, no spans are created, and steps are only
-            measured.
-    """
+    """Start to record, and return a function that flushes and stops it."""
     resource = _resource(service_name, process)
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     # An external instrumentation of the process has set its providers already, and keeps them.

@@ -71,27 +71,14 @@ class FullBinding(TokenBinding):
 
 
 class TokenBindings:
-    """The bindings that recipients can request: those of the gateway and of plugins.
-
-    Args:
-        registered: The bindings of plugins.
-    """
+    """The bindings that recipients can request: those of the gateway and of plugins."""
 
     def __init__(self, registered: Iterable[TokenBinding] = ()) -> None:
         known = (SessionBinding(), RoleBinding(), FullBinding(), *registered)
         self._known: Mapping[str, TokenBinding] = {binding.name: binding for binding in known}
 
     def find(self, name: str | None, principal: Principal) -> TokenBinding:
-        """Return the binding that a recipient requests.
-
-        Args:
-            name: Name of the binding, or the kind of its tokens; `None` is `session`.
-            principal: The recipient. Its property `hadoop_token_bindings` lists the allowed bindings.
-
-        Raises:
-            InvalidRequest: There is no such binding.
-            PermissionDenied: The recipient may not get tokens of this binding.
-        """
+        """Return the binding that a recipient requests."""
         wanted = name or _DEFAULT
         binding = next(
             (each for each in self._known.values() if wanted in (each.name, each.kind)), None

@@ -13,11 +13,7 @@ _SCHEMES = ("s3", "r2")
 
 @dataclass(frozen=True, slots=True)
 class TableDirectories:
-    """A table that a token must give access to.
-
-    Attributes:
-        locations: Directories of the table in canonical form, root first.
-    """
+    """A table that a token must give access to."""
 
     shared: SharedTable
     source: CatalogTable
@@ -29,7 +25,6 @@ class BucketScope:
     """The scope of one token: directories of tables in one bucket.
 
     Attributes:
-        tables: The tables that have a directory in the bucket.
         locations: Their directories in the bucket, sorted and without duplicates.
     """
 
@@ -44,11 +39,7 @@ class BucketScope:
 
 
 def by_bucket(tables: Sequence[TableDirectories]) -> list[BucketScope]:
-    """Return the buckets of tables, in the order of the tables.
-
-    Raises:
-        UnsupportedOperation: A table is not in S3.
-    """
+    """Return the buckets of tables, in the order of the tables."""
     found: dict[str, list[TableDirectories]] = {}
     for table in tables:
         for bucket in dict.fromkeys(_bucket(table, location) for location in table.locations):

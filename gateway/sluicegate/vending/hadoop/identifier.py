@@ -34,11 +34,7 @@ class Layout(Enum):
 
     @classmethod
     def of_hadoop(cls, version: str) -> Layout:
-        """Return the layout that a version of hadoop-aws reads: `3.4`, `3.4.2`, `3.5.0`.
-
-        Raises:
-            InvalidRequest: The text is not a version, or the version is too old.
-        """
+        """Return the layout that a version of hadoop-aws reads: `3.4`, `3.4.2`, `3.5.0`."""
         numbers = version.split(".")
         if not 2 <= len(numbers) <= 3 or not all(
             part.isascii() and part.isdecimal() and len(part) < 5 for part in numbers
@@ -65,11 +61,7 @@ def guarded_created(now: int, layout: Layout) -> int:
 
 
 def encode_identifier(identifier: S3ATokenIdentifier, layout: Layout) -> bytes:
-    """Encode an identifier.
-
-    Raises:
-        InvalidRequest: A field is longer than Hadoop's limit.
-    """
+    """Encode an identifier."""
     encryption, secret = identifier.encryption, identifier.credentials
     if encryption.context and layout is Layout.A:
         raise InvalidRequest("an encryption context needs the token layout of hadoop-aws 3.5 or later")
@@ -105,9 +97,6 @@ def decode_identifier(data: bytes) -> tuple[S3ATokenIdentifier, Layout]:
 
     Hadoop does not guard `created`: one of its tokens in 256 is valid in both layouts. The wrong layout
     then moves `created` by a byte, so the time of creation identifies the right one.
-
-    Raises:
-        MalformedToken: The bytes are not valid in either layout.
     """
     readings: list[tuple[S3ATokenIdentifier, Layout]] = []
     problems: list[str] = []

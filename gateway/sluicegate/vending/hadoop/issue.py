@@ -44,13 +44,7 @@ _PINNED_PROVIDER = "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider"
 def hadoop_configuration(
     bucket: str, binding: TokenBinding, connection: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return Hadoop properties for one bucket, which don't affect other buckets.
-
-    Args:
-        bucket: The bucket.
-        binding: The binding of the token.
-        connection: `TemporaryCredentials.connection`.
-    """
+    """Return Hadoop properties for one bucket, which don't affect other buckets."""
     properties = {
         "delegation.token.binding": binding.hadoop_class,
         "aws.credentials.provider": _PINNED_PROVIDER,
@@ -71,9 +65,7 @@ class HadoopTokenRequest:
     """A recipient's request for a token.
 
     Attributes:
-        layout: The layout of the recipient's Hadoop version.
         origin: The origin in the token; `None` generates a description.
-        shown: Tokens that the recipient presents.
     """
 
     binding: TokenBinding
@@ -85,13 +77,7 @@ class HadoopTokenRequest:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A token for one bucket.
-
-    Attributes:
-        bonded: Whether the token is one that the recipient presented.
-        configuration: Hadoop properties that its user sets. For a bonded token they lack the store's
-            address, which the first response contained.
-    """
+    """A token for one bucket."""
 
     scope: BucketScope
     token: HadoopToken
@@ -101,13 +87,7 @@ class IssuedToken:
 
 
 class TokenIssuer:
-    """Issues tokens.
-
-    Args:
-        vending: Issues the credentials and records them in the ledger.
-        keys: The keys that prove that the gateway issued a token.
-        now: Epoch milliseconds.
-    """
+    """Issues tokens."""
 
     def __init__(self, vending: Vending, keys: KeyRing, now: Callable[[], int] = epoch_ms) -> None:
         self._vending = vending
@@ -117,14 +97,7 @@ class TokenIssuer:
     async def issue(
         self, principal: Principal, scope: BucketScope, request: HadoopTokenRequest
     ) -> IssuedToken:
-        """Return the token for one bucket. The caller has checked that the shares allow this access.
-
-        Raises:
-            InvalidRequest: The presented token for the bucket is of another kind.
-            UnsupportedOperation: The binding issues no tokens, or they cannot contain the credentials.
-            PermissionDenied: The storage's configuration does not allow the binding.
-            StorageError: No credentials are currently available.
-        """
+        """Return the token for one bucket. The caller has checked that the shares allow this access."""
         policy = request.binding.issuing_policy
         if policy is not TokenIssuingPolicy.NO_TOKENS_AVAILABLE:
             bonded = await self._bonded(principal, scope, request)

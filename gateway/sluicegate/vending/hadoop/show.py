@@ -16,12 +16,7 @@ S3A_KINDS = "S3ADelegationToken/"
 
 
 def describe(file: TokenFile, now: int) -> Iterator[str]:
-    """Return lines that describe the content of a token file.
-
-    Args:
-        file: The token file.
-        now: Epoch milliseconds, to mark expired tokens.
-    """
+    """Return lines that describe the content of a token file."""
     count = len(file.tokens)
     yield f"format {file.format}, {count} token{'' if count == 1 else 's'}"
     for alias, token in file.tokens.items():

@@ -14,13 +14,7 @@ NO_PASSWORD = b"non-password"
 
 @dataclass(frozen=True, slots=True)
 class HadoopToken:
-    """A token: the identifier's bytes, their kind, and the service. `repr` shows no secret.
-
-    Attributes:
-        identifier: For the kinds of S3A, the result of `encode_identifier`, which contains the
-            credentials.
-        service: `s3a://bucket`, by which Hadoop looks up tokens.
-    """
+    """A token: the identifier's bytes, their kind, and the service. `repr` shows no secret."""
 
     identifier: bytes = field(repr=False)
     kind: str
@@ -34,11 +28,7 @@ def encode_token(token: HadoopToken) -> bytes:
 
 
 def read_token(data: Input) -> HadoopToken:
-    """Read the next token of a Writable.
-
-    Raises:
-        MalformedToken: There is no token.
-    """
+    """Read the next token of a Writable."""
     identifier, password = data.blob(), data.blob()
     kind, service = data.text(), data.text()
     return HadoopToken(identifier, kind, service, password)
@@ -50,11 +40,7 @@ def to_url(token: HadoopToken) -> str:
 
 
 def from_url(spelled: str) -> HadoopToken:
-    """Decode a token from its URL form.
-
-    Raises:
-        MalformedToken: The text is not a token.
-    """
+    """Decode a token from its URL form."""
     try:
         raw = base64.b64decode(spelled + "=" * (-len(spelled) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

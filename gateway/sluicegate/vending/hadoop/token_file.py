@@ -19,13 +19,7 @@ _WHAT = "the token file"
 
 @dataclass(frozen=True, slots=True)
 class TokenFile:
-    """The content of a token file (`org.apache.hadoop.security.Credentials`).
-
-    Attributes:
-        tokens: Tokens by alias, which for S3A is the token's service.
-        secrets: Secrets of other services by alias, which stay unchanged.
-        format: The format of the file.
-    """
+    """The content of a token file (`org.apache.hadoop.security.Credentials`)."""
 
     tokens: Mapping[str, HadoopToken]
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -38,11 +32,7 @@ class TokenFile:
 
     @classmethod
     def decode(cls, content: bytes) -> TokenFile:
-        """Decode a file.
-
-        Raises:
-            MalformedToken: The content is not a token file, or it is truncated or damaged.
-        """
+        """Decode a file."""
         data = Input(content, _WHAT)
         if content[: len(_MAGIC)] != _MAGIC:
             data.fail("it is not a Hadoop token file, which begins with HDTS")

@@ -20,12 +20,7 @@ class MalformedToken(InvalidRequest):
 
 
 class Input:
-    """Reads values sequentially.
-
-    Args:
-        data: The bytes.
-        what: Name of the input in errors: `the token file`.
-    """
+    """Reads values sequentially."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data
@@ -38,11 +33,7 @@ class Input:
         return len(self._data) - self._at
 
     def fail(self, problem: str) -> Never:
-        """Reject the bytes, with the position of the problem.
-
-        Raises:
-            MalformedToken: Always.
-        """
+        """Reject the bytes, with the position of the problem."""
         raise MalformedToken(f"{self._what} is malformed at byte {self._at}: {problem}")
 
     def take(self, count: int) -> bytes:
@@ -73,11 +64,7 @@ class Input:
         return self.take(self.vint())
 
     def text(self, limit: int = LONGEST_TEXT) -> str:
-        """Read a Text: UTF-8, which follows its length as a VInt.
-
-        Args:
-            limit: Maximum length in bytes that Hadoop reads.
-        """
+        """Read a Text: UTF-8, which follows its length as a VInt."""
         length = self.vint()
         if length > limit:
             self.fail(f"a text of {length} bytes, but at most {limit} are allowed")
@@ -123,16 +110,7 @@ def blob(data: bytes) -> bytes:
 
 
 def text(value: str, limit: int = LONGEST_TEXT, *, name: str = "a name") -> bytes:
-    """Encode a Text.
-
-    Args:
-        value: The text.
-        limit: Maximum length in bytes that Hadoop reads.
-        name: Name of the text in errors.
-
-    Raises:
-        InvalidRequest: The text is longer, or not valid Unicode.
-    """
+    """Encode a Text."""
     try:
         data = value.encode()
     except UnicodeEncodeError:

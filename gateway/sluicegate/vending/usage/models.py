@@ -22,14 +22,7 @@ class UsageQuery:
     """Selects usage. Attributes that are `None` are ignored.
 
     Attributes:
-        by: What each row is for.
         since: The first day (UTC), in days since the epoch.
-        until: The last day.
-        recipient: Name of the recipient. Names here and below are case-insensitive.
-        share: Name of the share.
-        table: `table`, `schema.table` or `share.schema.table`, also of another asset.
-        shares: Casefolded names of the only shares to include.
-        limit: Maximum number of rows: the newest days, or the largest others.
     """
 
     by: UsageBy
@@ -47,9 +40,6 @@ class Usage:
     """What recipients were offered.
 
     Attributes:
-        responses: Responses that contained URLs, credentials or tokens.
-        credentials: Those that contained credentials or tokens.
-        files: Presigned URLs.
         bytes: Bytes of the files that the limits count; `None` if they are not counted for this row.
     """
 
@@ -64,7 +54,6 @@ class UsageRow:
     """The usage of a day, recipient, share or table.
 
     Attributes:
-        names: The recipient; the share; or share, schema and table. Empty for a day.
         day: Days since the epoch; only for a day.
         asset: The kind of asset that a table's name is for; `None` for a table.
     """
@@ -82,13 +71,7 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """The answer to a query.
-
-    Attributes:
-        rows: Days from the oldest; others from the largest number of responses.
-        total: The sum, also of rows that were left out.
-        truncated: Whether rows were left out.
-    """
+    """The answer to a query."""
 
     query: UsageQuery
     rows: tuple[UsageRow, ...]
@@ -122,11 +105,7 @@ def day_text(day: int) -> str:
 
 
 def parse_day(text: str) -> int:
-    """The day of a date such as `2026-11-21`.
-
-    Raises:
-        ValueError: The text is not a date since 1970.
-    """
+    """The day of a date such as `2026-11-21`."""
     day = (date.fromisoformat(text) - _EPOCH).days
     if day < 0:
         raise ValueError("the date is before 1970")

@@ -36,12 +36,7 @@ _GROUPED: dict[UsageBy, tuple[str, ...]] = {
 
 
 async def read_usage(connection: AsyncConnection, query: UsageQuery) -> UsageReport:
-    """What recipients were offered.
-
-    Args:
-        connection: A transaction.
-        query: Selects the usage.
-    """
+    """What recipients were offered."""
     first_open = await first_open_day(connection) or 0
     usage = _usage(query, first_open, _names(query))
     conditions = [

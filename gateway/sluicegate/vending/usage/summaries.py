@@ -57,14 +57,6 @@ async def summarize_days(store: Store, now: int, oldest: int) -> None:
     """Sum the days that have ended, one transaction each, and delete summaries of old days.
 
     Several gateways can do this at the same time. They write the same sums.
-
-    Args:
-        store: The open database.
-        now: Epoch milliseconds.
-        oldest: Entries before this time are deleted, epoch milliseconds.
-
-    Raises:
-        Unavailable: The database does not respond.
     """
     async with store.read() as connection:
         done = await first_open_day(connection)

@@ -18,19 +18,11 @@ class Access(ABC):
 
     @abstractmethod
     async def credential(self) -> AzureCredential:
-        """Return the current credentials for reading blobs, in the form that obstore accepts.
-
-        Raises:
-            StorageError: There are none, or the service that issues them doesn't respond.
-        """
+        """Return the current credentials for reading blobs, in the form that obstore accepts."""
 
     @abstractmethod
     async def signing_key(self) -> SigningKey:
-        """Return the current signing key.
-
-        Raises:
-            StorageError: There is none, or the service that issues it doesn't respond.
-        """
+        """Return the current signing key."""
 
     def preload(self) -> None:  # noqa: B027 (a key needs no library)
         """Import the libraries that credentials and signing keys need."""

@@ -27,10 +27,7 @@ class Container:
     """A container of a storage account.
 
     Attributes:
-        account: The storage account.
-        name: The container (in Data Lake terms, the file system).
         zone: `z12.` if the account has a dedicated DNS zone, else empty.
-        suffix: The domain of the account's hosts: `core.windows.net`, or that of a sovereign cloud.
     """
 
     account: str
@@ -72,11 +69,7 @@ def canonical_location(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return a location prefix in canonical form, with one trailing slash.
-
-    Raises:
-        ValueError: It is not an Azure location, or its container's name is invalid.
-    """
+    """Return a location prefix in canonical form, with one trailing slash."""
     if not _LOCATION.fullmatch(prefix):
         raise ValueError(
             "must name container and account, such as "
@@ -94,9 +87,6 @@ def canonical_endpoint(endpoint: str) -> str:
 
     The part before the path is in lower case, without a default port and a trailing slash. A path is
     allowed, because emulators have the account's name there.
-
-    Raises:
-        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
     """
     example = "https://account.blob.core.windows.net"
     return canonical_endpoint_url(endpoint, example, with_path=True)

@@ -40,14 +40,7 @@ _AUTHORITIES = {
 
 
 class IdentityAccess(Access):
-    """An identity that can read the account's blobs and get user delegation keys.
-
-    Args:
-        credential: Creates azure-identity's credential when it is first needed.
-        endpoint: URL of the account's blob service.
-        key_lifetime: Lifetime of a user delegation key in seconds, at most seven days.
-        clock: Returns epoch seconds.
-    """
+    """An identity that can read the account's blobs and get user delegation keys."""
 
     def __init__(
         self,

@@ -23,14 +23,7 @@ _READ_BLOB: Final = "r"
 
 
 class SasSigner:
-    """Signs for one container of one account with one key.
-
-    Args:
-        account: The storage account.
-        container: The container's name.
-        key: The signing key.
-        https_only: Whether Azure rejects the signatures over plain HTTP.
-    """
+    """Signs for one container of one account with one key."""
 
     def __init__(self, account: str, container: str, key: SigningKey, *, https_only: bool) -> None:
         self._resource = f"/blob/{account}/{container}"
@@ -38,16 +31,7 @@ class SasSigner:
         self._protocol = "https" if https_only else ""
 
     def sign_blobs(self, base: str, names: Sequence[str], end: int) -> list[str]:
-        """Return URLs, each of which reads one blob.
-
-        Args:
-            base: URL of the container, with a trailing slash.
-            names: Names of blobs, not percent-encoded.
-            end: Expiry, epoch seconds.
-
-        Raises:
-            TableUnreadable: A name contains half of a surrogate pair, so it has no UTF-8 form.
-        """
+        """Return URLs, each of which reads one blob."""
         expiry = _moment(end)
         begin, rest = self._around_resource(_READ_BLOB, expiry, "b")
         inner, outer = hmac_states(self._key.value)
@@ -65,13 +49,7 @@ class SasSigner:
         return urls
 
     def directory_token(self, directory: str, permissions: str, end: int) -> str:
-        """Return a SAS of everything below a directory of a hierarchical account (`sr=d`).
-
-        Args:
-            directory: Its name, without leading and trailing slashes; not empty.
-            permissions: In Azure's order, such as `rle`.
-            end: Expiry, epoch seconds.
-        """
+        """Return a SAS of everything below a directory of a hierarchical account (`sr=d`)."""
         return self._token(f"/{directory}", permissions, end, "d", depth=directory.count("/") + 1)
 
     def container_token(self, permissions: str, end: int) -> str:

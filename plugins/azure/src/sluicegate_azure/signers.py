@@ -29,11 +29,7 @@ class BlobSigner(UrlSigner):
 
 
 class VendedSigner(UrlSigner):
-    """Appends a vended signature to each URL, which then grants the same access.
-
-    Raises:
-        PermissionDenied: It permits more than reading.
-    """
+    """Appends a vended signature to each URL, which then grants the same access."""
 
     def __init__(self, config: AzureConfig, given: VendedSas) -> None:
         if given.grants_more:

@@ -10,12 +10,7 @@ class Delegation:
     """Identity and validity of a user delegation key, in Azure's notation.
 
     Attributes:
-        oid: Object id of the identity.
-        tid: Its tenant.
         start: Start of the key's validity, ISO 8601 in UTC.
-        expiry: End of its validity, in the same format.
-        service: `b`, the blob service.
-        version: The service version that created the key.
     """
 
     oid: str

@@ -36,11 +36,6 @@ class AzureStorage(ObjectStorage[VendedSas, UrlSigner]):
 
     Vended credentials are already a signature: they are appended to each URL, which then grants the
     same access as they do.
-
-    Args:
-        config: The container's configuration.
-        access: Provides credentials and signing keys.
-        clock: Returns epoch seconds.
     """
 
     kind = "azure"

@@ -16,9 +16,7 @@ class VendedSas:
     """A token with read access; `repr` shows no secret.
 
     Attributes:
-        token: Its query string, without a question mark.
         expires_at: Its expiry, epoch milliseconds.
-        grants_more: Whether it permits more than reading and listing.
     """
 
     token: str = field(repr=False)

@@ -14,17 +14,7 @@ _FLAT = "rl"
 
 
 def sas_token(config: AzureConfig, signer: SasSigner, directories: Sequence[str], end: int) -> str:
-    """Return a token that reads and lists these directories, limited to the configured scope.
-
-    Args:
-        config: Selects a directory or the container as scope.
-        signer: Signs for the container.
-        directories: Their names; empty for the entire container.
-        end: Expiry, epoch seconds.
-
-    Raises:
-        UnsupportedOperation: One token can't cover the directories.
-    """
+    """Return a token that reads and lists these directories, limited to the configured scope."""
     permissions = _HIERARCHICAL if config.hierarchical else _FLAT
     if config.vends == "container":
         return signer.container_token(permissions, end)

@@ -20,12 +20,7 @@ _TYPES: Final = {"volume": "Volume", "model": "Model", "skill": "Skill"}
 
 
 def entities(principal: Principal, tables: Sequence[SharedTable]) -> list[Entity]:
-    """Return the recipient, the tables, and their schemas and shares.
-
-    Args:
-        principal: The recipient.
-        tables: Tables with different names.
-    """
+    """Return the recipient, the tables, and their schemas and shares."""
     recipient = _entity(_recipient(principal), {"name": principal.name}, tags=principal.properties)
     parents = {(table.share, table.schema) for table in tables}
     return [
@@ -42,14 +37,7 @@ def entities(principal: Principal, tables: Sequence[SharedTable]) -> list[Entity
 def requests(
     principal: Principal, action: PolicyAction, tables: Sequence[SharedTable], now: datetime
 ) -> list[dict[str, Any]]:
-    """Return one request for each table, in their order.
-
-    Args:
-        principal: The recipient.
-        action: The action.
-        tables: The tables.
-        now: The time of the request, in UTC.
-    """
+    """Return one request for each table, in their order."""
     context = json.dumps(_context(principal, now))
     recipient, performed = _recipient(principal), _uid("Action", action)
     return [

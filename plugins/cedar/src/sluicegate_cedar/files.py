@@ -23,13 +23,7 @@ _Stamps = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True)
 class _State:
-    """Policies, and the state of their files.
-
-    Attributes:
-        loaded: The policies in force.
-        stamps: The files when they were last loaded, or rejected.
-        changing: The files at the last check, if they have changed since.
-    """
+    """Policies, and the state of their files."""
 
     loaded: LoadedPolicies
     stamps: _Stamps
@@ -41,11 +35,6 @@ class PolicyFiles:
 
     Changed files are loaded when they are the same at two checks, because a file that is being written
     can be valid and lack its last policies. If they are not valid, the earlier policies stay in force.
-
-    Args:
-        policy_files: Files with policies.
-        schema_file: File with the schema; `None` for the schema of the plugin.
-        clock: Seconds, monotonic.
     """
 
     def __init__(
@@ -62,22 +51,13 @@ class PolicyFiles:
         self._loading = anyio.Lock()
 
     def load(self) -> _State:
-        """Load the policies. This blocks, so call it in a thread.
-
-        Raises:
-            ConfigurationError: The files are not valid. The message names the file, and the line of a
-                policy.
-        """
+        """Load the policies. This blocks, so call it in a thread."""
         stamps = self._stamps()
         self._state = _State(self._read(), stamps)
         return self._state
 
     async def current(self) -> LoadedPolicies:
-        """Return the policies in force. The files are checked for changes at most once each second.
-
-        Raises:
-            ConfigurationError: No valid policies were loaded yet.
-        """
+        """Return the policies in force. The files are checked for changes at most once each second."""
         state = self._state or await self._loaded()
         now = self._clock()
         if now - self._checked_at >= _CHECK_SECONDS:

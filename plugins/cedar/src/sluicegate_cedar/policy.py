@@ -38,13 +38,7 @@ _LOG_SECONDS: Final = 60
 
 
 class CedarPolicy(Policy):
-    """Allows what Cedar policies allow.
-
-    Args:
-        name: The policy's name in the configuration, for messages.
-        files: The policies.
-        clock: Epoch seconds.
-    """
+    """Allows what Cedar policies allow."""
 
     def __init__(self, name: str, files: PolicyFiles, clock: Callable[[], float] = time.time) -> None:
         self._name = name
@@ -63,9 +57,6 @@ class CedarPolicy(Policy):
         """Return the tables that a policy permits and none forbids.
 
         If a policy can't be evaluated for a table, the table is denied.
-
-        Raises:
-            Unavailable: The policies are not valid, or Cedar rejects the request.
         """
         found: set[SharedTable] = set()
         try:
@@ -84,11 +75,7 @@ class CedarPolicy(Policy):
         return frozenset(found)
 
     def preload(self) -> None:
-        """Load the policies.
-
-        Raises:
-            ConfigurationError: They are not valid. The message names the file, and the policy's line.
-        """
+        """Load the policies."""
         self._files.load()
 
     def _now(self) -> datetime:

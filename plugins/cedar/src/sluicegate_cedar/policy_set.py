@@ -25,24 +25,14 @@ _POLICY: Final = re.compile(r"`policy(\d+)`")
 
 @dataclass(frozen=True)
 class LoadedPolicies:
-    """A valid set of policies.
-
-    Attributes:
-        policies: The parsed policies.
-        positions: File and line of each policy, in the order of Cedar's numbers.
-    """
+    """A valid set of policies."""
 
     policies: cedarpy.PolicySet
     positions: Sequence[str]
 
     @classmethod
     def read(cls, policy_files: Sequence[Path], schema_file: Path | None) -> Self:
-        """Read and validate files. This blocks, so call it in a thread.
-
-        Raises:
-            ConfigurationError: A file can't be read, or its content is not valid. The message names the
-                file, and the line of a policy.
-        """
+        """Read and validate files. This blocks, so call it in a thread."""
         import cedarpy
 
         texts = {path: _text(path) for path in policy_files}

@@ -33,10 +33,6 @@ class Beneath:
 
     All methods raise `FileNotFoundError` if there is nothing at the path, `PermissionDenied` if it
     contains a symbolic link, or leads to something other than a file or directory, and `OSError`.
-
-    Args:
-        directory: Its real path. It comes from the configuration, and is trusted.
-        open_path: How to open a path. The default is `openat2` if the kernel has it.
     """
 
     def __init__(self, directory: str, open_path: Open | None = None) -> None:
@@ -89,11 +85,7 @@ class Beneath:
 
 
 def open_by_name(root: int, path: str, flags: int) -> int:
-    """Open a path directory by directory, without following links.
-
-    Raises:
-        OSError: With `ELOOP` if a name is a symbolic link.
-    """
+    """Open a path directory by directory, without following links."""
     *parents, name = path.split("/")
     directory = root
     try:
@@ -126,11 +118,7 @@ class _OpenHow(ctypes.Structure):
 
 
 def kernel_open(directory: str) -> Open | None:
-    """Return a function that calls `openat2`; `None` if the kernel, or a sandbox, refuses the call.
-
-    Args:
-        directory: An existing directory, which is opened to find out.
-    """
+    """Return a function that calls `openat2`; `None` if the kernel, or a sandbox, refuses the call."""
     if not sys.platform.startswith("linux"):
         return None
     call = ctypes.CDLL(None, use_errno=True).syscall

@@ -19,13 +19,7 @@ _AHEAD = 1000  # files that are listed in one change of threads
 
 
 class Listing:
-    """Pages of a listing; obstore's `ListStream`.
-
-    Args:
-        found: The files.
-        page: Files of one page.
-        in_thread: Runs the calls of coroutines.
-    """
+    """Pages of a listing; obstore's `ListStream`."""
 
     def __init__(self, found: Iterator[ObjectMeta], page: int, in_thread: InThread) -> None:
         self._found = found
@@ -80,11 +74,6 @@ def keys_below(files: Beneath, key: str, after: str | None) -> Iterator[ObjectMe
 
     Symbolic links and pipes are listed as files, because a table that contains one must not look like a
     table without this file: reading them is refused.
-
-    Args:
-        files: Opens directories.
-        key: Key of the directory.
-        after: Only files whose keys are greater.
     """
     waiting = [key]
     while waiting:

@@ -31,11 +31,7 @@ def is_listed(name: str) -> bool:
 
 
 def checked_key(path: str) -> str:
-    """Return a key without slashes at its ends.
-
-    Raises:
-        InvalidPathError: It contains an empty segment, `.` or `..`, or can't be the name of a file.
-    """
+    """Return a key without slashes at its ends."""
     key = path.strip("/")
     if "\0" in key or (key and not {"", ".", ".."}.isdisjoint(key.split("/"))):
         raise InvalidPathError(f"not the key of a local file: {path!r}")

@@ -42,15 +42,7 @@ def object_meta(path: str, found: os.stat_result) -> ObjectMeta:
 
 
 class OpenedFile:
-    """A file that is open for reading. It's closed when nothing refers to it.
-
-    Args:
-        descriptor: Of the file.
-        path: Its key in the store.
-
-    Attributes:
-        meta: Its metadata when it was opened.
-    """
+    """A file that is open for reading. It's closed when nothing refers to it."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor = descriptor
@@ -62,11 +54,7 @@ class OpenedFile:
         return self.meta["size"]
 
     def read(self, start: int, end: int) -> bytes:
-        """Read a part.
-
-        Raises:
-            OSError: The file is shorter by now, or cannot be read.
-        """
+        """Read a part."""
         parts = []
         while start < end:
             part = os.pread(self._descriptor, end - start, start)
@@ -81,14 +69,7 @@ class OpenedFile:
 
 
 class FileResult:
-    """A part of a file; obstore's `GetResult`.
-
-    Args:
-        file: The file.
-        start: The first byte.
-        end: The position after the last byte.
-        in_thread: Runs the reads of coroutines.
-    """
+    """A part of a file; obstore's `GetResult`."""
 
     def __init__(self, file: OpenedFile, start: int, end: int, in_thread: InThread) -> None:
         self._file = file

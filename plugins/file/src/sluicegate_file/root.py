@@ -16,7 +16,6 @@ class Root:
 
     Attributes:
         name: The directory as configured, without a trailing slash; can be a symbolic link.
-        path: Its real path.
     """
 
     name: str
@@ -24,11 +23,7 @@ class Root:
 
     @classmethod
     def at(cls, directory: str) -> Self:
-        """Return the root for a configured directory.
-
-        Raises:
-            ConfigurationError: The directory doesn't exist.
-        """
+        """Return the root for a configured directory."""
         name = directory.rstrip("/")
         if not Path(name).is_dir():
             raise ConfigurationError(
@@ -37,11 +32,7 @@ class Root:
         return cls(name, os.path.realpath(name))
 
     def key_of(self, path: str) -> str:
-        """Return an absolute path relative to the root; `""` is the root.
-
-        Raises:
-            PermissionDenied: The path is not plain, or is not in the root.
-        """
+        """Return an absolute path relative to the root; `""` is the root."""
         key = path[len(self.name) :].removeprefix("/").removesuffix("/")
         inside = path == self.name or path.startswith(f"{self.name}/")
         if not inside or "\0" in path or (key and not {"", ".", ".."}.isdisjoint(key.split("/"))):

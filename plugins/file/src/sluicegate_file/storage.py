@@ -26,11 +26,7 @@ from sluicegate_file.symlinks import Symlinks
 
 
 class FileStorage(Storage):
-    """Files of this machine below the configured prefix.
-
-    Raises:
-        ConfigurationError: The directory of the prefix doesn't exist.
-    """
+    """Files of this machine below the configured prefix."""
 
     def __init__(self, config: FileConfig, context: PluginContext) -> None:
         self._prefix = config.prefix
@@ -51,12 +47,7 @@ class FileStorage(Storage):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Return links that the gateway itself serves. Each is checked again when it is opened.
-
-        Raises:
-            PermissionDenied: A location is outside the root, or contains a symbolic link.
-            UnsupportedOperation: The store can't address the name.
-        """
+        """Return links that the gateway itself serves. Each is checked again when it is opened."""
         if not all(location.startswith(self._prefix) for location in locations):
             raise PermissionDenied(
                 "a file of the table is outside the directory that the storage serves"
@@ -76,13 +67,7 @@ class FileStorage(Storage):
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
     ) -> ObjectDirectory:
-        """Open a directory or a file. The store checks each file again when it opens it.
-
-        Raises:
-            PermissionDenied: The location leaves the root, contains a symbolic link, or leads to
-                something other than a file or directory.
-            UnsupportedOperation: The store can't address the name.
-        """
+        """Open a directory or a file. The store checks each file again when it opens it."""
         key = self._root.key_of(location.removeprefix(SCHEME))
         await anyio.to_thread.run_sync(self._check, key)
         return ObjectDirectory(self._store, key)

@@ -32,9 +32,6 @@ class BeneathStore(LocalStore):
 
     Only its methods read files. Functions of obstore, such as `obstore.get`, find nothing, because they
     would follow symbolic links.
-
-    Args:
-        files: Opens files and directories.
     """
 
     _files: Beneath

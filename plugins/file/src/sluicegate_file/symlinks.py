@@ -24,9 +24,6 @@ class Symlinks:
     """Finds paths below one directory that contain symbolic links.
 
     It caches which directories contain links until they change. Thread-safe.
-
-    Args:
-        directory: Its real path, without a trailing slash.
     """
 
     def __init__(self, directory: str) -> None:
@@ -34,11 +31,7 @@ class Symlinks:
         self._scanned: dict[str, tuple[_State | None, bool]] = {}
 
     def among(self, paths: Sequence[str]) -> list[str]:
-        """Return paths that are symbolic links, or have one in a parent directory.
-
-        Args:
-            paths: Paths of files, relative to the directory. A path that doesn't exist has no link.
-        """
+        """Return paths that are symbolic links, or have one in a parent directory."""
         names: dict[str, list[str]] = {}
         for path in paths:
             parent, _, name = path.rpartition("/")

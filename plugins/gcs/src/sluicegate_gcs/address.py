@@ -14,11 +14,7 @@ _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 
 def canonical_location(location: str) -> str:
-    """Return a location with the scheme `gs` instead of an equivalent one.
-
-    Raises:
-        ValueError: It is not a location in Google Cloud Storage.
-    """
+    """Return a location with the scheme `gs` instead of an equivalent one."""
     scheme, separator, rest = location.partition("://")
     if not separator or scheme.lower() not in SCHEMES:
         raise ValueError("must be a location such as gs://bucket/directory/")
@@ -34,11 +30,7 @@ def with_canonical_scheme(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return a location prefix with the scheme `gs` and one trailing slash.
-
-    Raises:
-        ValueError: It is not a location in Google Cloud Storage, or the bucket's name is invalid.
-    """
+    """Return a location prefix with the scheme `gs` and one trailing slash."""
     location = canonical_location(prefix).rstrip("/")
     bucket = bucket_of(location)
     if not _BUCKET.fullmatch(bucket):
@@ -55,8 +47,5 @@ def canonical_endpoint(endpoint: str) -> str:
     """Return scheme, host and port in the form of the `Host` header.
 
     The result is in lower case, without a default port.
-
-    Raises:
-        ValueError: It is not an `http` or `https` URL, or has more than scheme, host and port.
     """
     return canonical_endpoint_url(endpoint, "https://storage.example.com:4443")

@@ -21,15 +21,7 @@ _NOT_IN_CONDITIONS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def boundary_of(bucket: str, prefixes: Sequence[str]) -> dict[str, Any]:
-    """Return a boundary that permits only reading and listing below some prefixes of a bucket.
-
-    Args:
-        bucket: The bucket.
-        prefixes: Key prefixes, each empty (the entire bucket) or with a trailing slash.
-
-    Raises:
-        UnsupportedOperation: There are too many, or a name can't be expressed in a condition.
-    """
+    """Return a boundary that permits only reading and listing below some prefixes of a bucket."""
     outermost = _outermost(prefixes)
     if len(outermost) > MAX_RULES:
         raise UnsupportedOperation(

@@ -23,13 +23,8 @@ class SignedUrls:
     """URLs of one bucket, for one time, one method and one signer, before they are signed.
 
     Attributes:
-        origin: Scheme, host and port for recipients.
-        bucket: The bucket's name, which is part of the path.
-        algorithm: `GOOG4-RSA-SHA256` or `GOOG4-HMAC-SHA256`.
-        principal: The signer: a service account's address, or an access id.
         at: Time of signing, epoch seconds.
         expires_in: Lifetime in seconds from `at`, 1 to 604,800.
-        method: `GET` or `HEAD`.
     """
 
     origin: str

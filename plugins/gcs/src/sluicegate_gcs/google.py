@@ -69,11 +69,7 @@ class GoogleClient:
             request.func.session.close()
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Run `work` in a thread and return its result.
-
-        Raises:
-            StorageError: google-auth or Google returned an error; `detail` contains its message.
-        """
+        """Run `work` in a thread and return its result."""
 
         def translated() -> _T:
             with _translated_errors():
@@ -82,11 +78,7 @@ class GoogleClient:
         return await anyio.to_thread.run_sync(translated, limiter=self._limiter)
 
     async def call(self, url: str, token: AccessToken, body: Mapping[str, object]) -> dict[str, Any]:
-        """Send a POST request with JSON and a token, and return the JSON response.
-
-        Raises:
-            StorageError: Google returned an error, or doesn't respond.
-        """
+        """Send a POST request with JSON and a token, and return the JSON response."""
         return await self.run(lambda: self._post(url, token, body))
 
     def _post(self, url: str, token: AccessToken, body: Mapping[str, object]) -> dict[str, Any]:
@@ -107,25 +99,14 @@ class GoogleClient:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccount:
-    """The service account that signs URLs.
-
-    Attributes:
-        email: Its address.
-        signature: Signs with its private key, if the gateway has it.
-    """
+    """The service account that signs URLs."""
 
     email: str
     signature: Callable[[bytes], bytes] | None = field(default=None, repr=False)
 
 
 class Identity:
-    """The gateway's identity: the service account of a key, or that of the environment.
-
-    Args:
-        client: Runs google-auth.
-        key: JSON of a service account key. Default: application default credentials.
-        email: Service account to sign for, if there is no key.
-    """
+    """The gateway's identity: the service account of a key, or that of the environment."""
 
     def __init__(
         self, client: GoogleClient, key: SecretStr | None = None, email: str | None = None
@@ -137,19 +118,11 @@ class Identity:
         self._account: ServiceAccount | None = None
 
     async def token(self) -> AccessToken:
-        """Return a new token with all permissions of the identity.
-
-        Raises:
-            StorageError: There are no credentials, or Google issues no token.
-        """
+        """Return a new token with all permissions of the identity."""
         return await self._client.run(self._new_token)
 
     async def account(self) -> ServiceAccount:
-        """Return the service account that signs.
-
-        Raises:
-            StorageError: There are no credentials, or they name no service account.
-        """
+        """Return the service account that signs."""
         if self._account is None:
             self._account = await self._client.run(self._known_account)
         return self._account

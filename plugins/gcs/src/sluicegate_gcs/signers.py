@@ -29,8 +29,6 @@ class Signer(ABC):
     """Signs for one principal.
 
     Attributes:
-        algorithm: Name of the algorithm in signed URLs.
-        principal: A service account's address, or an access id. Visible in every signed URL.
         max_expires_in: Maximum lifetime of its signatures, in seconds.
     """
 
@@ -42,15 +40,7 @@ class Signer(ABC):
 
     @abstractmethod
     async def sign(self, strings: Sequence[bytes], day: str) -> list[str]:
-        """Return signatures in hexadecimal digits, in the order of the strings.
-
-        Args:
-            strings: Strings to sign.
-            day: Day of signing, `YYYYMMDD`.
-
-        Raises:
-            StorageError: The key can't be used, or Google doesn't sign.
-        """
+        """Return signatures in hexadecimal digits, in the order of the strings."""
 
 
 class HmacSigner(Signer):
@@ -72,12 +62,7 @@ class HmacSigner(Signer):
 
 
 class KeySigner(Signer):
-    """A service account's private key. Signs on all CPU cores, because RSA dominates the cost.
-
-    Args:
-        principal: The service account's address.
-        signature: Signs with its key, without blocking other threads.
-    """
+    """A service account's private key. Signs on all CPU cores, because RSA dominates the cost."""
 
     def __init__(self, principal: str, signature: Callable[[bytes], bytes]) -> None:
         super().__init__(principal)

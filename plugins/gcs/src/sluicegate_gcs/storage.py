@@ -135,11 +135,7 @@ class GCSStorage(ObjectStorage[AccessToken, BucketSigner]):
         return make_store(self._config.bucket, self._config.endpoint, always)
 
     async def _vend(self, scope: Scope, directories: Sequence[str]) -> TemporaryCredentials:
-        """Return an OAuth token that reads and lists the directories.
-
-        Raises:
-            UnsupportedOperation: They are more than a credential access boundary can contain.
-        """
+        """Return an OAuth token that reads and lists the directories."""
         prefixes = [f"{directory}/" if directory else "" for directory in directories]
         boundary = boundary_of(self._config.bucket, prefixes)
         token = await self._narrower.narrowed(boundary, scope.lifetime)

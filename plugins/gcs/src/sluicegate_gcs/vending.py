@@ -20,14 +20,6 @@ class TokenNarrower:
 
     A downscoped token expires together with its source. If that is too late, the IAM credentials API
     first issues a source with a shorter lifetime, for the same service account.
-
-    Args:
-        client: Sends requests.
-        identity: The gateway's identity.
-        tokens: The gateway's own tokens.
-        sts_endpoint: URL of the Security Token Service.
-        iam_endpoint: URL of the IAM credentials API.
-        clock: Returns seconds since the epoch.
     """
 
     def __init__(
@@ -47,11 +39,7 @@ class TokenNarrower:
         self._clock = clock
 
     async def narrowed(self, boundary: Mapping[str, Any], lifetime: int) -> AccessToken:
-        """Return a token within a boundary (see `boundary_of`), valid for at most `lifetime` seconds.
-
-        Raises:
-            StorageError: Google issues none.
-        """
+        """A token within a boundary (see `boundary_of`), valid for at most `lifetime` seconds."""
         source = await self._tokens.get()
         now = int(self._clock() * 1000)
         if source.expires_at > now + lifetime * 1000:

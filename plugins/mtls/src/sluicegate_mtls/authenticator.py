@@ -29,9 +29,6 @@ class MtlsAuthenticator(Authenticator):
 
     Requests with an `Authorization` header are left to other authenticators. If a client sends invalid
     credentials, the request fails, even if its connection has a valid certificate.
-
-    Args:
-        config: The validated section of the configuration.
     """
 
     def __init__(self, config: MtlsConfig) -> None:
@@ -45,11 +42,7 @@ class MtlsAuthenticator(Authenticator):
         return cls(config)
 
     async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
-        """Return the recipient; `None` if there is no certificate of a configured issuer.
-
-        Raises:
-            Unauthenticated: The certificate has expired, can't be parsed, or identifies no recipient.
-        """
+        """Return the recipient; `None` if there is no certificate of a configured issuer."""
         if request.authorization:
             return None
         certificate = await request.client_certificate()

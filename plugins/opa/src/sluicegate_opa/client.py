@@ -33,13 +33,7 @@ _PAUSES: Final = (0.1, 0.4)
 
 
 class OpaClient:
-    """A client of one rule.
-
-    Args:
-        name: The policy's name in the configuration, for messages.
-        url: URL of the rule's document.
-        http: Sends authenticated requests.
-    """
+    """A client of one rule."""
 
     def __init__(self, name: str, url: str, http: AuthorizedClient) -> None:
         self._name = name
@@ -59,11 +53,7 @@ class OpaClient:
         return cls(name, url, AuthorizedClient(http, config.token))
 
     async def allowed(self, subject: Subject, tables: Sequence[SharedTable]) -> frozenset[SharedTable]:
-        """Return the tables that the rule allows, of the tables in one request.
-
-        Raises:
-            Unavailable: The server does not respond, rejects the request, or returns no decision.
-        """
+        """Return the tables that the rule allows, of the tables in one request."""
         # A decision changes nothing, so the request can be sent again.
         request = HttpRequest("POST", self._url, json=input_document(subject, tables), idempotent=True)
         try:

@@ -23,13 +23,6 @@ class Decisions:
 
     The age of a decision is measured from when its request was sent. Failures are not cached. If a
     caller is cancelled, the batches that it started continue for the others.
-
-    Args:
-        decide: Decides about one batch.
-        max_age: Seconds; 0 sends a request for each call.
-        size: Maximum number of cached decisions. The least recently used are discarded first.
-        batch_size: Maximum number of tables in a batch.
-        clock: Seconds, monotonic.
     """
 
     def __init__(
@@ -53,11 +46,7 @@ class Decisions:
     async def allowed(
         self, subject: Subject, tables: Collection[SharedTable]
     ) -> frozenset[SharedTable]:
-        """Return the allowed tables.
-
-        Raises:
-            Unavailable: A batch cannot be decided now.
-        """
+        """Return the allowed tables."""
         known = {table: self._decision(subject, table) for table in tables}
         open_tables = [table for table, decision in known.items() if decision is None]
         flights = self._flights_for(subject, open_tables)

@@ -44,12 +44,7 @@ class Subject:
 
 
 def input_document(subject: Subject, tables: Sequence[SharedTable]) -> dict[str, Any]:
-    """Return the body of a request.
-
-    Args:
-        subject: The recipient and the action.
-        tables: The tables, in the order to which the positions in the response refer.
-    """
+    """Return the body of a request."""
     principal = {
         "id": subject.id,
         "name": subject.name,
@@ -83,16 +78,7 @@ def _table(table: SharedTable) -> dict[str, Any]:
 
 
 def allowed_positions(content: bytes, count: int) -> frozenset[int]:
-    """Return the positions of the allowed tables in a response.
-
-    Args:
-        content: The body.
-        count: The number of tables in the request.
-
-    Raises:
-        InvalidDecision: The body is not JSON, the rule is undefined, or its value is not a set or array
-            of positions. A part of such a decision is never used.
-    """
+    """Return the positions of the allowed tables in a response."""
     document = _object(content)
     if document is None:
         raise InvalidDecision("the response is not a JSON object")

@@ -15,12 +15,7 @@ _TABLES_PER_REQUEST = 500
 
 
 class OpaPolicy(Policy):
-    """Allows what a rule of an Open Policy Agent server allows.
-
-    Args:
-        client: Sends the requests.
-        config: The validated section of the configuration.
-    """
+    """Allows what a rule of an Open Policy Agent server allows."""
 
     def __init__(self, client: OpaClient, config: OpaConfig) -> None:
         self._client = client
@@ -39,11 +34,7 @@ class OpaPolicy(Policy):
     async def allowed(
         self, principal: Principal, action: PolicyAction, tables: frozenset[SharedTable]
     ) -> frozenset[SharedTable]:
-        """Return the tables that the rule allows.
-
-        Raises:
-            Unavailable: The server does not respond, or returns no usable decision.
-        """
+        """Return the tables that the rule allows."""
         return await self._decisions.allowed(Subject.of(principal, action), tables)
 
     def preload(self) -> None:

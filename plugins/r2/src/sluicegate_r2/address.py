@@ -20,13 +20,7 @@ _ACCOUNT: Final = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket of an account.
-
-    Attributes:
-        name: Its name.
-        account: The account's id, 32 hexadecimal digits.
-        host: Host of the account's buckets, including the jurisdiction.
-    """
+    """A bucket of an account."""
 
     name: str
     account: str
@@ -47,11 +41,7 @@ def canonical_location(location: str) -> str:
 
 
 def bucket_of(location: str) -> Bucket:
-    """Return the bucket of a location.
-
-    Raises:
-        ValueError: It is not an R2 location, or a name in it is invalid.
-    """
+    """Return the bucket of a location."""
     found = _LOCATION.fullmatch(location)
     if found is None:
         raise ValueError(
@@ -66,10 +56,6 @@ def bucket_of(location: str) -> Bucket:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return a location prefix in normalized form, with one trailing slash.
-
-    Raises:
-        ValueError: See `bucket_of`.
-    """
+    """Return a location prefix in normalized form, with one trailing slash."""
     bucket_of(prefix)
     return f"{canonical_location(prefix).rstrip('/')}/"

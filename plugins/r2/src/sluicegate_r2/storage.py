@@ -24,13 +24,7 @@ REGION = "auto"
 
 
 class R2Storage(S3Bucket):
-    """Signs, opens and vends locations below one prefix of one bucket.
-
-    Args:
-        config: The bucket's configuration.
-        vending: How temporary credentials are created, if at all.
-        clock: Returns seconds since the epoch.
-    """
+    """Signs, opens and vends locations below one prefix of one bucket."""
 
     kind = "r2"
     service = "R2"

@@ -43,16 +43,7 @@ class Vending(ABC):
 
     @abstractmethod
     async def secret(self, prefixes: Sequence[str], at: int, lifetime: int) -> dict[str, str]:
-        """Return access key, secret and session token for reading below some prefixes.
-
-        Args:
-            prefixes: Key prefixes, each with a trailing slash; none for the entire bucket.
-            at: The current time, epoch seconds.
-            lifetime: Lifetime in seconds, at most `MAX_LIFETIME`.
-
-        Raises:
-            StorageError: Cloudflare issues no credentials.
-        """
+        """Return access key, secret and session token for reading below some prefixes."""
 
     async def aclose(self) -> None:  # noqa: B027 (most implementations have nothing to release)
         """Release connections."""

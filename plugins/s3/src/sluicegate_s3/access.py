@@ -13,14 +13,7 @@ from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The configured credentials, which are not loaded yet.
-
-    Attributes:
-        threads: Threads that run botocore.
-        own: The gateway's own credentials, before it assumes any role.
-        reading: Credentials that read the bucket: its own, or sessions of the role.
-        tokens: The token service.
-    """
+    """The configured credentials, which are not loaded yet."""
 
     threads: BotocoreThreads
     own: RefreshingValue[Credentials]

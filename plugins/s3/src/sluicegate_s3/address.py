@@ -17,12 +17,7 @@ _HOST_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class BucketAddress:
-    """Start of the URLs of a bucket.
-
-    Attributes:
-        origin: `https://lake.s3.eu-west-1.amazonaws.com`, or `http://127.0.0.1:9000`.
-        path: The path before the key: `/` (virtual-host style) or `/lake/` (path style).
-    """
+    """Start of the URLs of a bucket."""
 
     origin: str
     path: str
@@ -42,11 +37,7 @@ class BucketAddress:
 
 
 def canonical_location(location: str) -> str:
-    """Return a location with the scheme `s3` instead of an equivalent one.
-
-    Raises:
-        ValueError: It is not an S3 location.
-    """
+    """Return a location with the scheme `s3` instead of an equivalent one."""
     scheme, separator, rest = location.partition("://")
     if not separator or scheme.lower() not in SCHEMES:
         raise ValueError("must be an S3 location such as s3://bucket/directory/")
@@ -62,11 +53,7 @@ def with_canonical_scheme(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return a location prefix with the scheme `s3` and one trailing slash.
-
-    Raises:
-        ValueError: It is not an S3 location, or its bucket's name violates the rules of S3.
-    """
+    """Return a location prefix with the scheme `s3` and one trailing slash."""
     location = canonical_location(prefix).rstrip("/")
     bucket = bucket_of(location)
     if not _BUCKET.fullmatch(bucket):
@@ -83,9 +70,6 @@ def canonical_endpoint(endpoint: str) -> str:
     """Return scheme, host and port in the form of the `Host` header.
 
     The result is in lower case, without a default port.
-
-    Raises:
-        ValueError: It is not an `http` or `https` URL, or has more than scheme, host and port.
     """
     return canonical_endpoint_url(endpoint, "https://store.example.com:9000")
 

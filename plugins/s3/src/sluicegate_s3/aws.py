@@ -40,16 +40,7 @@ class BotocoreThreads:
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
     async def run(self, work: Callable[[], _T], key_id: str | None = None) -> _T:
-        """Run `work` in a thread and return its result.
-
-        Args:
-            work: A blocking call.
-            key_id: The access key that signs its requests, for the operator's detail of a refusal.
-
-        Raises:
-            StorageError: botocore or the service returned an error; `detail` contains its message.
-            UnsupportedOperation: The service considers a session policy too large.
-        """
+        """Run `work` in a thread and return its result."""
 
         def translated() -> _T:
             with _translated_errors(key_id):
@@ -92,14 +83,7 @@ def import_botocore() -> None:
 
 
 def client(service: str, base: Credentials, *, region: str, endpoint: str | None) -> Any:
-    """Return a client of an AWS service that signs with these credentials; it blocks.
-
-    Args:
-        service: `sts` or `iam`.
-        base: The signing credentials.
-        region: The service's region, or one of its partition.
-        endpoint: The service's URL. `None` means AWS's own.
-    """
+    """Return a client of an AWS service that signs with these credentials; it blocks."""
     from botocore.config import Config
 
     return _session().create_client(

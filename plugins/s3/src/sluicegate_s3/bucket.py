@@ -30,13 +30,6 @@ class S3Bucket(ObjectStorage[Credentials, Presigner], PathSigner):
 
     The signature of a URL covers the headers of the request that start with `x-amz-`, and the label,
     which is left out unless `label_urls` is configured.
-
-    Args:
-        keys: Converts locations.
-        config: The bucket's configuration.
-        credentials: Credentials that read the bucket.
-        clock: Returns seconds since the epoch.
-        vending: Whether the storage vends credentials.
     """
 
     binds_method: ClassVar[bool] = True

@@ -17,9 +17,6 @@ class Credentials:
     """A key pair, with session token and expiry if it is temporary; `repr` shows no secret.
 
     Attributes:
-        access_key_id: Public part of the key. Visible in every signed URL.
-        secret_access_key: The signing key.
-        session_token: Present in temporary credentials.
         expires_at: Expiry, epoch milliseconds; `None` if never or unknown.
     """
 
@@ -34,11 +31,7 @@ class CredentialSource(ABC):
 
     @abstractmethod
     async def load(self) -> Credentials:
-        """Return credentials that are currently valid.
-
-        Raises:
-            StorageError: There are none, or the service that issues them doesn't respond.
-        """
+        """Return credentials that are currently valid."""
 
 
 class StaticKey(CredentialSource):

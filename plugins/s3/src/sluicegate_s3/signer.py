@@ -36,15 +36,7 @@ GET: Final = ObjectRequest()
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What all URLs of a batch have in common.
-
-    Attributes:
-        start_of_request: Hash of the canonical request up to the key.
-        rest: The canonical request after the key.
-        inner: Inner hash of the signature up to the hash of the request.
-        outer: Outer hash of the signature.
-        end: End of each URL, up to the signature.
-    """
+    """What all URLs of a batch have in common."""
 
     start_of_request: _Hash
     rest: bytes
@@ -54,14 +46,7 @@ class _Common:
 
 
 class Presigner(UrlSigner):
-    """Signs URLs of one bucket with one set of credentials.
-
-    Args:
-        address: The bucket.
-        region: Its region.
-        credentials: The credentials.
-        labels: Whether URLs get the labels of requests.
-    """
+    """Signs URLs of one bucket with one set of credentials."""
 
     def __init__(
         self, address: BucketAddress, region: str, credentials: Credentials, *, labels: bool = True
@@ -77,18 +62,7 @@ class Presigner(UrlSigner):
     async def sign(
         self, keys: Sequence[str], at: int, lifetime: int, request: ObjectRequest = GET
     ) -> list[str]:
-        """Return URLs, each of which reads one key.
-
-        Args:
-            keys: Keys, not percent-encoded.
-            at: Time of signing, epoch seconds.
-            lifetime: Lifetime in seconds from `at`, 1 to 604,800.
-            request: The method, the headers that clients send and that S3 requires to be signed, and
-                the label, which S3 logs.
-
-        Raises:
-            TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
-        """
+        """Return URLs, each of which reads one key."""
         common = self._common(at, lifetime, request)
         quoted = quote_keys(keys)
         signatures = _signatures(common, common.start_of_request, map(str.encode, quoted))
@@ -105,18 +79,7 @@ class Presigner(UrlSigner):
         expires_in: int,
         request: ObjectRequest = GET,
     ) -> SignedPaths:
-        """Return the URLs of `sign` in parts.
-
-        Args:
-            directory: The part of the keys before the paths, not percent-encoded.
-            paths: The rest of the keys, percent-encoded.
-            at: Time of signing, epoch seconds.
-            expires_in: Lifetime in seconds from `at`, 1 to 604,800.
-            request: See `sign`.
-
-        Raises:
-            TableUnreadable: The directory contains half of a surrogate pair.
-        """
+        """Return the URLs of `sign` in parts."""
         common = self._common(at, expires_in, request)
         (before,) = quote_keys([directory])
         start_of_request = common.start_of_request.copy()

@@ -30,9 +30,6 @@ class S3Storage(S3Bucket):
 
     Credentials of the bindings `session` and `full` are not limited to the directories of a scope. A
     session or key that is passed on keeps its own expiry, whatever the scope says.
-
-    Attributes:
-        bindings: The ways to create credentials that a configuration can name.
     """
 
     kind = "aws"

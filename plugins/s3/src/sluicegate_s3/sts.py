@@ -12,13 +12,7 @@ from sluicegate_s3.credentials import Credentials, CredentialSource
 
 
 class TokenService:
-    """Requests sessions. Its client is reused while the signing credentials stay the same.
-
-    Args:
-        threads: Threads that run botocore.
-        region: Region of the token service.
-        endpoint: URL of the token service. `None` means that of AWS in the region.
-    """
+    """Requests sessions. Its client is reused while the signing credentials stay the same."""
 
     def __init__(self, threads: BotocoreThreads, region: str, endpoint: str | None = None) -> None:
         self._threads = threads
@@ -27,20 +21,11 @@ class TokenService:
         self._kept: tuple[Credentials, Any] | None = None
 
     async def assume_role(self, base: Credentials, request: Mapping[str, Any]) -> Credentials:
-        """Return a session of a role. The request contains the parameters of `AssumeRole`.
-
-        Raises:
-            StorageError: The service returns an error, or doesn't respond.
-            UnsupportedOperation: The session policy, packed with the tags, is too large.
-        """
+        """Return a session of a role. The request contains the parameters of `AssumeRole`."""
         return await self._session(base, lambda service: service.assume_role(**request))
 
     async def session_token(self, base: Credentials, duration: int) -> Credentials:
-        """Return a session of a long-lived key's user, with all permissions of the user.
-
-        Raises:
-            StorageError: The service returns an error, or doesn't respond.
-        """
+        """Return a session of a long-lived key's user, with all permissions of the user."""
         return await self._session(
             base, lambda service: service.get_session_token(DurationSeconds=duration)
         )
@@ -60,11 +45,7 @@ class TokenService:
 
 
 def _session_of(response: Mapping[str, Any]) -> Credentials:
-    """Return the credentials in a response.
-
-    Raises:
-        KeyError: The response contains none.
-    """
+    """Return the credentials in a response."""
     session = response["Credentials"]
     return Credentials(
         session["AccessKeyId"],
@@ -79,10 +60,7 @@ class Role:
     """A role to assume.
 
     Attributes:
-        arn: The role.
-        session_name: Appears in the store's logs.
         duration: Requested lifetime of a session in seconds. The service might shorten it.
-        external_id: Required by some trust policies.
     """
 
     arn: str

@@ -60,15 +60,7 @@ _HERE = {
 
 
 class TaskSession:
-    """A session of one task, with separate settings and temporary views. It can be interrupted.
-
-    Args:
-        spark: The session.
-        tag: Marks the task's jobs for people who look at the cluster.
-        secrets: Values that no error message may contain.
-        configured: Names of settings that keep their configured values.
-        pool: Scheduler pool of the task's jobs; `None` is that of the session.
-    """
+    """A session of one task, with separate settings and temporary views. It can be interrupted."""
 
     def __init__(
         self,
@@ -90,11 +82,7 @@ class TaskSession:
         await self.run(lambda spark: _configure(spark, own))
 
     async def run(self, work: Callable[[SparkSession], _Result]) -> _Result:
-        """Run a blocking function in a thread. When canceled, cancel its jobs on Spark.
-
-        Raises:
-            TaskFailed: The cluster failed (retryable), or the statement is wrong (`ENGINE_FAILED`).
-        """
+        """Run a blocking function in a thread. When canceled, cancel its jobs on Spark."""
         begun, ended = threading.Event(), threading.Event()
 
         def watched() -> _Result:
@@ -145,9 +133,6 @@ class Engine:
 
     If this process already runs Spark, as in a notebook, tasks run there with its settings, and Spark
     keeps running after the tasks.
-
-    Args:
-        config: Where Spark runs.
     """
 
     def __init__(self, config: SparkConfig) -> None:
@@ -164,16 +149,7 @@ class Engine:
     async def session(
         self, task_id: str, conf: Mapping[str, str | SecretStr]
     ) -> AsyncIterator[TaskSession]:
-        """Return a separate session for a task.
-
-        Args:
-            task_id: Marks its jobs.
-            conf: Settings of the session. Configured settings win, except those of Hadoop's file
-                systems: only the task's own credentials open its files.
-
-        Raises:
-            TaskFailed: Spark doesn't start, or the cluster doesn't respond.
-        """
+        """Return a separate session for a task."""
         spark = await anyio.to_thread.run_sync(self._opened)
         given = self._given()
         settings = {

@@ -38,12 +38,7 @@ from sluicegate_spark.work import Work
 
 
 class SparkExecutor(TaskExecutor):
-    """Runs each operation on a separate Spark session.
-
-    Args:
-        config: The section of the executor.
-        indexes: Builds snapshot indexes of the gateway, without Spark.
-    """
+    """Runs each operation on a separate Spark session."""
 
     def __init__(self, config: SparkConfig, indexes: SnapshotIndexes | None = None) -> None:
         self._config = config
@@ -55,21 +50,12 @@ class SparkExecutor(TaskExecutor):
 
     @classmethod
     def configured(cls, config: SparkConfig, context: ExecutorContext) -> SparkExecutor:
-        """Return the executor that a section configures. Spark starts with the first task.
-
-        Raises:
-            ConfigurationError: Something that Spark needs is missing on this machine.
-        """
+        """Return the executor that a section configures. Spark starts with the first task."""
         require(config)
         return cls(config, context.snapshot_indexes)
 
     async def acquire(self, task: DelegatedTask) -> TableAccess | None:
-        """Return access to the task's table, or `None` if it is gone after earlier attempts of a purge.
-
-        Raises:
-            TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`), the payload is
-                incomplete (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
-        """
+        """Access to the task's table, or `None` if it is gone after earlier attempts of a purge."""
         with errors_without_values():
             return await self._acquired(task)
 
@@ -198,11 +184,7 @@ def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Tabl
 
 
 def _check_purged(task: DelegatedTask, failed: TaskFailed) -> None:
-    """Accept that a table can't be opened if earlier attempts deleted its metadata.
-
-    Raises:
-        TaskFailed: They did not, or it can be opened later.
-    """
+    """Accept that a table can't be opened if earlier attempts deleted its metadata."""
     if failed.retryable or not has_purged_metadata(task):
         raise failed
 

@@ -49,7 +49,6 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
     """Return the failure of a task for an error of Spark, or `None` for any other error.
 
     Args:
-        error: The error that the task's function raised.
         secrets: Values that the failure must not contain.
     """
     kind = type(error)

@@ -30,11 +30,7 @@ _ENCODED_UUID = 20  # characters of a UUID in Z85
 
 
 async def check_iceberg_files(access: TableAccess, session: TaskSession) -> None:
-    """Ensure that all files of an Iceberg table, and its write locations, are granted.
-
-    Raises:
-        TaskFailed: Some are not (`NOT_GRANTED`), or the list of files can't be determined.
-    """
+    """Ensure that all files of an Iceberg table, and its write locations, are granted."""
     from sluicegate_spark.purge.history import read_history
     from sluicegate_spark.purge.table_files import TableFiles
     from sluicegate_spark.purge.waves import Waves
@@ -56,11 +52,7 @@ async def check_iceberg_files(access: TableAccess, session: TaskSession) -> None
 
 
 async def check_delta_files(access: TableAccess) -> None:
-    """Ensure that all files in the log of a Delta table are granted.
-
-    Raises:
-        TaskFailed: Some are not (`NOT_GRANTED`).
-    """
+    """Ensure that all files in the log of a Delta table are granted."""
     if not access.granted.is_limited or await access.credentials_of_task() is None:
         return
     found = await delta_snapshot(await access.objects(), access.table.location)
@@ -69,16 +61,7 @@ async def check_delta_files(access: TableAccess) -> None:
 
 
 async def check_file_set(granted: GrantedLocations, files: FileSet, location: str) -> None:
-    """Ensure that files and their deletion vectors are granted.
-
-    Args:
-        granted: Grant of the task.
-        files: Files with paths relative to `location`, or absolute.
-        location: The table's directory.
-
-    Raises:
-        TaskFailed: Some are not (`NOT_GRANTED`).
-    """
+    """Ensure that files and their deletion vectors are granted."""
     if granted.is_limited:
         await anyio.to_thread.run_sync(partial(check_files, granted, files, location))
 
@@ -95,14 +78,7 @@ def check_files(granted: GrantedLocations, files: FileSet, location: str) -> Non
 def ungranted_locations(
     granted: GrantedLocations, paths: pa.StringArray, vectors: pa.StructArray, location: str
 ) -> pa.StringArray:
-    """Return the location of each file, or of its deletion vector, that is not granted; else null.
-
-    Args:
-        granted: Grant of the task.
-        paths: Paths of files, relative to `location`, or absolute.
-        vectors: Their deletion vectors, as in a log.
-        location: The table's directory.
-    """
+    """Return the location of each file, or of its deletion vector, that is not granted; else null."""
     kinds, files = (pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv"))
     absolute = pc.equal(kinds, "p").fill_null(False)
     elsewhere = pc.match_substring_regex(paths, _LEADS_ELSEWHERE)

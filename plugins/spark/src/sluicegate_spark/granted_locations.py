@@ -16,8 +16,6 @@ class GrantedLocations:
     """The locations of a task's grant. Instances can be sent to other machines.
 
     Attributes:
-        realm: The task's realm.
-        grant: The realm's grant.
         of_catalog: Whether a catalog names the table's location. `False` if only the payload does.
     """
 
@@ -35,11 +33,7 @@ class GrantedLocations:
         return self.grant.allows_location(literal_location(location), of_catalog=self.of_catalog)
 
     def check(self, locations: Iterable[str]) -> None:
-        """Ensure that the task can access all given files or directories.
-
-        Raises:
-            TaskFailed: It can't (`NOT_GRANTED`).
-        """
+        """Ensure that the task can access all given files or directories."""
         for location in locations:
             if not self.allows(location):
                 raise not_granted(
@@ -48,11 +42,7 @@ class GrantedLocations:
 
 
 def check_catalog(task: DelegatedTask) -> None:
-    """Ensure that a task can use its catalog, which is configured for the executor.
-
-    Raises:
-        TaskFailed: It can't (`NOT_GRANTED`).
-    """
+    """Ensure that a task can use its catalog, which is configured for the executor."""
     if not task.grant.allows_catalog(task.table.catalog):
         raise not_granted(task.realm, f"the catalog '{task.table.catalog}'", "catalogs")
 

@@ -38,12 +38,7 @@ _SILENCE = timedelta(seconds=20)
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """Opens objects by location. Can be sent to other machines; its `repr` contains no secrets.
-
-    Attributes:
-        credentials: Credentials for all objects of the table.
-        granted: Locations that the task can access.
-    """
+    """Opens objects by location. Can be sent to other machines; its `repr` contains no secrets."""
 
     credentials: TemporaryCredentials
     granted: GrantedLocations
@@ -55,28 +50,12 @@ class ObjectAccess:
         return expires_at is not None and expires_at <= time.time() * 1000
 
     def open(self, location: str) -> tuple[ObjectStore, str]:
-        """Return the store of a location's bucket, and the object's key.
-
-        Args:
-            location: Literal, not percent-encoded (`s3://lake/a b/part.parquet`).
-
-        Raises:
-            UnsupportedOperation: The location names no bucket that the credentials cover.
-            TaskFailed: The task can't access the location (`NOT_GRANTED`).
-        """
+        """Return the store of a location's bucket, and the object's key."""
         self.granted.check([location])
         return self._open(location)
 
     def directory(self, location: str) -> ObjectDirectory:
-        """Return a directory for reading and writing.
-
-        Args:
-            location: Literal, as for `open`.
-
-        Raises:
-            UnsupportedOperation: The location names no bucket that the credentials cover.
-            TaskFailed: The task can't access the location (`NOT_GRANTED`).
-        """
+        """Return a directory for reading and writing."""
         store, prefix = self.open(location)
         return ObjectDirectory(store, prefix.strip("/"))
 

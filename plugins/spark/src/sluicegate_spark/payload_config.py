@@ -60,11 +60,7 @@ def is_known(name: str) -> bool:
 
 
 def known_file_io(value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    """Validate a setting `file_io`.
-
-    Raises:
-        ValueError: An entry has no effect.
-    """
+    """Validate a setting `file_io`."""
     if unknown := [name for name in value if not is_known(name)]:
         raise ValueError(f"'{unknown[0]}' has no effect; expected keys such as s3.access-key-id")
     return value
@@ -75,11 +71,7 @@ FileIo = Annotated[Mapping[str, SecretStr], AfterValidator(known_file_io)]
 
 
 def endpoint(text: str) -> str:
-    """Parse an entry of the allow-list: a URL, or a host with all of its ports.
-
-    Raises:
-        ValueError: It is neither.
-    """
+    """Parse an entry of the allow-list: a URL, or a host with all of its ports."""
     if "://" in text:
         return canonical_endpoint_url(text, _EXAMPLE)
     return canonical_endpoint_url(f"https://{text}", _EXAMPLE).removeprefix("https://")
@@ -87,24 +79,12 @@ def endpoint(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AllowedEndpoints:
-    """The hosts that payloads can name, in addition to the clouds' own.
-
-    Attributes:
-        entries: Entries in the form that `endpoint` returns.
-    """
+    """The hosts that payloads can name, in addition to the clouds' own."""
 
     entries: frozenset[str] = frozenset()
 
     async def check(self, config: Mapping[str, str], locations: Iterable[str]) -> None:
-        """Ensure that all hosts that a payload names are allowed.
-
-        Args:
-            config: Entries of the payload that have an effect.
-            locations: Locations that only the payload names.
-
-        Raises:
-            TaskFailed: A host is not allowed (`INVALID_PAYLOAD`).
-        """
+        """Ensure that all hosts that a payload names are allowed."""
         for name, shape in _SHAPES.items():
             if (value := config.get(name)) is not None and not shape.fullmatch(value):
                 raise _refused(f"config: '{name}' has an invalid value")

@@ -24,16 +24,7 @@ class Properties(BaseModel):
 
 
 def parse(model: type[_Model], properties: Mapping[str, str]) -> _Model:
-    """Parse the properties of a task.
-
-    Args:
-        model: The properties that the operation supports.
-        properties: The payload's properties.
-
-    Raises:
-        TaskFailed: A name is unknown, a value is invalid, or a property is missing
-            (`INVALID_PAYLOAD`).
-    """
+    """Parse the properties of a task."""
     known = [field.alias or name for name, field in model.model_fields.items()]
     try:
         return model.model_validate(properties)

@@ -12,11 +12,7 @@ from sluicegate_spark.config import SparkConfig
 
 
 def require(config: SparkConfig) -> None:
-    """Reject a configuration with which no task could run. Nothing is started or opened.
-
-    Raises:
-        ConfigurationError: Something is missing. The message explains how to install it.
-    """
+    """Reject a configuration with which no task could run. Nothing is started or opened."""
     if config.remote is None:
         _require_package("pyspark", "master", "sluicegate-spark")
         _require_java()
@@ -27,11 +23,7 @@ def require(config: SparkConfig) -> None:
 
 
 def jars_in(folder: str) -> list[str]:
-    """Return the jars of a folder, sorted.
-
-    Raises:
-        ConfigurationError: The folder doesn't exist or contains no jars.
-    """
+    """Return the jars of a folder, sorted."""
     path = Path(folder)
     if not path.is_dir():
         raise ConfigurationError(f"jars: the folder '{folder}' does not exist")

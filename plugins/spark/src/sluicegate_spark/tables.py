@@ -60,12 +60,7 @@ class TaskCatalog:
         return cls(name, config, client, Delegation(client))
 
     async def load(self, table: TableName) -> LoadedTable | GenericTable:
-        """Load a table from the catalog, including generic tables of Polaris.
-
-        Raises:
-            TaskFailed: The table doesn't exist or is not visible to the service, or the catalog
-                doesn't respond.
-        """
+        """Load a table from the catalog, including generic tables of Polaris."""
         try:
             return await self.client.load(table)
         except Unavailable as error:
@@ -75,12 +70,7 @@ class TaskCatalog:
             return found
 
     async def vend(self, table: Table, locations: Sequence[str]) -> TemporaryCredentials | None:
-        """Vend credentials for directories of a table, or return `None` if the catalog vends none.
-
-        Raises:
-            TaskFailed: The catalog denies the request, doesn't respond, or now has another table of
-                that name.
-        """
+        """Vend credentials for directories of a table, or return `None` if the catalog vends none."""
         try:
             return await self.delegation.credentials(
                 table.name, table.table_id, tuple(locations), table.properties
@@ -122,7 +112,6 @@ class Table:
         catalog: The configured catalog of the table, or `None` if only the task describes the table.
         location: Its directory, without a trailing slash.
         metadata_location: Its current metadata file; `None` for a Delta table.
-        properties: How to access its storage; no secrets.
         format: The format according to its catalog or to the task's property `format`; `None` if
             unknown.
         table_id: Distinguishes it from other tables with the same name; empty if the catalog has no
@@ -141,12 +130,7 @@ class Table:
 
     @classmethod
     def of_payload(cls, task: DelegatedTask, *, dropped: bool = False) -> Self | None:
-        """Return the table as the payload describes it, or `None` if it contains no location.
-
-        Args:
-            task: The task.
-            dropped: Whether the table's catalog is configured, and no longer has it.
-        """
+        """Return the table as the payload describes it, or `None` if it contains no location."""
         name = TableName(task.table.namespace, task.table.name)
         location = (task.metadata or {}).get("location") or task.properties.get("location")
         if location is None and task.metadata_location is not None:
@@ -159,12 +143,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class StorageRules:
-    """Rules of the executor's configuration for credentials of tasks.
-
-    Attributes:
-        endpoints: Hosts that a payload can name.
-        own: File IO properties of the task's catalog, used if there are no other credentials.
-    """
+    """Rules of the executor's configuration for credentials of tasks."""
 
     endpoints: AllowedEndpoints = field(default_factory=AllowedEndpoints)
     own: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -176,14 +155,8 @@ class TableAccess:
     The table's catalog vends them, the task contains them, or they are configured for the catalog.
     Credentials of Spark's settings and of the machine are never used.
 
-    Attributes:
-        granted: Locations that the task can access.
-
     Args:
-        table: The table.
-        task: The task, with its credentials, if any.
         locations: Directories that the credentials must cover.
-        rules: Rules of the configuration for them.
     """
 
     def __init__(
@@ -210,9 +183,6 @@ class TableAccess:
 
         At least half of their lifetime remains. In long work, call this method again before each
         part.
-
-        Raises:
-            TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`).
         """
         try:
             return ObjectAccess(await self._fresh.get(), self.granted)
@@ -236,11 +206,7 @@ class TableAccess:
         )
 
     async def credentials_of_task(self) -> TemporaryCredentials | None:
-        """Return the newest credentials of the task, or else those of the catalog's configuration.
-
-        Raises:
-            TaskFailed: The payload's credentials name a host that is not allowed (`INVALID_PAYLOAD`).
-        """
+        """Return the newest credentials of the task, or else those of the catalog's configuration."""
         config_of_task = self._given if self._run is None else await self._run.renewed_config()
         config = effective(config_of_task or {})
         only_payloads = self._locations if self.table.catalog is None else ()

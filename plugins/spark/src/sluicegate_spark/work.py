@@ -16,12 +16,7 @@ class Work:
     """One attempt at a task.
 
     Attributes:
-        access: The task's table and its credentials.
-        engine: Opens sessions.
-        run: Receives progress and finished stages.
-        catalogs: The configured catalogs, by name.
         deletions_per_second: Limit for deletions of files by this package, or `None`.
-        files_in_worker: Number of files up to which a table is converted in the worker, without Spark.
         materialized: The configured copies, or `None`.
     """
 

@@ -55,12 +55,7 @@ async def executor(server: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> AsyncI
 
 @dataclass
 class WrittenRun(RecordedRun):
-    """A run during which a writer, who has loaded the table before, commits once.
-
-    Attributes:
-        table: The writer's table.
-        after: The stage after which the writer commits.
-    """
+    """A run during which a writer, who has loaded the table before, commits once."""
 
     table: Table | None = None
     after: str = "content"

@@ -26,11 +26,7 @@ _DECIMAL = re.compile(r"decimal\(\d+,\s*\d+\)")
 
 @dataclass(frozen=True)
 class Log:
-    """The log of a table that has all of its commits.
-
-    Attributes:
-        commits: Actions by version.
-    """
+    """The log of a table that has all of its commits."""
 
     folder: DeltaFolder
     commits: Sequence[Sequence[Action]]
@@ -135,9 +131,6 @@ class AlteredTables(ReaderTables):
     """Writes tables, and then alters each one at random.
 
     Args:
-        folder: The folder of the tables.
-        seed: Decides how.
-        features: The reader features that each table needs.
         is_weakened: Whether protocols are weakened, too, so that readers can't rely on them.
     """
 

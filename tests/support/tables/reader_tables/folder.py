@@ -20,15 +20,7 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 class TableFolder:
-    """Writes `delta/`, a table by its actions, and `expected/`, its rows.
-
-    Args:
-        root: The folder of both.
-        schema: The columns under the names that readers see.
-        partitioned_by: Names of partition columns.
-        mode: `delta.columnMapping.mode`.
-        write: Writes a data file.
-    """
+    """Writes `delta/`, a table by its actions, and `expected/`, its rows."""
 
     def __init__(
         self,
@@ -60,15 +52,7 @@ class TableFolder:
         partition: Mapping[str, str | None] | None = None,
         **values: Any,
     ) -> Action:
-        """Write a data file; its `add` action.
-
-        Args:
-            name: Name of the file, in the folder of its partition.
-            rows: Rows of one partition, with its values.
-            stats: Whether the action has statistics.
-            partition: Partition values as the log has them, where not as Spark spells them.
-            values: More of the action, such as `deletionVector`.
-        """
+        """Write a data file; its `add` action."""
         if partition is None:
             partition = {key: partition_text(rows[0][key]) for key in self._partitions}
         spelled = {self._physical[key].name: text for key, text in partition.items()}

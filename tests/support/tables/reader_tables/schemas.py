@@ -25,12 +25,7 @@ _PRIMITIVES = {
 
 
 class SchemaMapping:
-    """A schema as the log has it and as data files have it.
-
-    Args:
-        schema: Columns under the names that readers see, timestamps in microseconds.
-        mode: `delta.columnMapping.mode`, or `None`: files have the same names.
-    """
+    """A schema as the log has it and as data files have it."""
 
     def __init__(self, schema: pa.Schema, mode: str | None) -> None:
         self._mapped, self._ids = mode is not None, count(1)

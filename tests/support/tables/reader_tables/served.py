@@ -21,9 +21,6 @@ class Served:
     """How recipients get a table; by default its rows, in parquet and in delta format.
 
     Attributes:
-        features: Reader features that only the delta format can express.
-        stand_ins: Paths of the live files, relative to the table, where these do not exist.
-        zone: A partition column of timestamps without a zone, and the zone of the expected rows.
         unreadable: The answer where reading must fail.
     """
 

@@ -90,11 +90,7 @@ class Denying(Policy):
 
 @dataclass
 class World:
-    """The services over a gateway in memory.
-
-    Attributes:
-        files: The error of each table that is loaded file by file.
-    """
+    """The services over a gateway in memory."""
 
     tables: Sequence[SharedTable] = (shared_table(),)
     policy: Policy | None = None

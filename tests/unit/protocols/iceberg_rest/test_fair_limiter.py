@@ -14,12 +14,7 @@ PATIENT = 60.0
 
 
 class Steps:
-    """Steps that end when they are let go.
-
-    Attributes:
-        running: How many are running, by recipient.
-        ended: How many have ended.
-    """
+    """Steps that end when they are let go."""
 
     def __init__(self, turns: FairLimiter) -> None:
         self.running: Counter[str] = Counter()

@@ -19,13 +19,7 @@ PRIVATE = shared("plain", access_modes=("dir",))
 
 
 class Reads:
-    """Stands in for reading tables.
-
-    Attributes:
-        failures: By the names of tables.
-        asked: The names of the tables that were read.
-        hang: Reads don't end before this is set.
-    """
+    """Stands in for reading tables."""
 
     def __init__(self) -> None:
         self.failures: dict[str, Exception] = {}

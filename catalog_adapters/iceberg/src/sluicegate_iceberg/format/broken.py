@@ -40,11 +40,7 @@ def named(kind: str, location: str) -> str:
 
 @contextmanager
 def in_file(what: str) -> Iterator[None]:
-    """Convert exceptions of decoders to an error that names the file.
-
-    Raises:
-        TableUnreadable: The file is broken.
-    """
+    """Convert exceptions of decoders to an error that names the file."""
     try:
         yield
     except _BROKEN as error:

@@ -45,23 +45,6 @@ async def changes_between(
     """Return the commits of a range of versions; see `TableFormat.changes`.
 
     A snapshot that only rearranged rows (operation `replace`) has no changes.
-
-    Args:
-        table_id: The catalog's id of the table.
-        metadata: The newest metadata file.
-        lineage: Its versions.
-        snapshots: Loads their snapshots.
-        known: Cached steps; new ones are added.
-        start: The first version.
-        end: The last version.
-
-    Raises:
-        InvalidRequest: The range contains no version, the version before it has expired, or the table
-            was rolled back from an earlier version.
-        UnsupportedOperation: Columns were renamed, but readers of changes resolve columns by name. Or
-            the table is shared at a tag.
-        TableUnreadable: Metadata is broken or missing.
-        StorageError: The store doesn't respond or denies access.
     """
     before, versions = _run(lineage, start, end)
     reading = reading_of(table_id, metadata)
@@ -78,13 +61,7 @@ async def changes_between(
 
 
 class Snapshots:
-    """Loads versions of one table in sequence, and reuses what is known from other versions.
-
-    Args:
-        metadata: The newest metadata file.
-        loader: Loads snapshots.
-        newest: The newest snapshot, whose manifests are known.
-    """
+    """Loads versions of one table in sequence, and reuses what is known from other versions."""
 
     def __init__(self, metadata: IcebergMetadata, loader: Loader, newest: Snapshot) -> None:
         self._metadata = metadata
@@ -94,11 +71,7 @@ class Snapshots:
         self._version: Version | None = None
 
     async def load(self, version: Version) -> Snapshot:
-        """Return the snapshot of a version.
-
-        Raises:
-            UnsupportedOperation: Columns were renamed.
-        """
+        """Return the snapshot of a version."""
         if version != self._version:
             schema = self._metadata.schema_of(version.snapshot)
             known = _together(_state(self._last), self._newest)

@@ -15,14 +15,7 @@ from sluicegate_iceberg.format.metadata.schema import Struct, places
 def declaration_of(
     schema: Struct, metadata: IcebergMetadata, lineage: Lineage, ref: str | None
 ) -> IcebergDeclaration:
-    """Return what a version of a table declares.
-
-    Args:
-        schema: The version's schema, one of `metadata.schemas`.
-        metadata: The table's metadata file.
-        lineage: The versions that are shared.
-        ref: The branch or tag at which the table is shared, if it is.
-    """
+    """Return what a version of a table declares."""
     (schema_id,) = [id_ for id_, each in metadata.schemas.items() if each is schema]
     partitioning = metadata.partitioning
     known = {place.field.id for place in places(lineage.schema)}

@@ -17,19 +17,7 @@ _LONGEST_SNAPPY = 64 << 20  # bytes, because such a block can't be decompressed 
 
 
 def inflated(data: memoryview, format_: int, budget: Budget, what: str) -> Iterator[bytes]:
-    """Yield decompressed pieces of zlib data.
-
-    Args:
-        data: The complete compressed data.
-        format_: `GZIP`, or `RAW_DEFLATE` (RFC 1951).
-        budget: Counts the pieces.
-        what: Description of the file for error messages.
-
-    Raises:
-        TableTooLarge: The content exceeds the budget.
-        zlib.error: The data is broken.
-        EOFError: The data is truncated.
-    """
+    """Yield decompressed pieces of zlib data."""
     inflate = zlib.decompressobj(format_)
     for start in range(0, len(data), _INPUT):
         rest: bytes | memoryview = data[start : start + _INPUT]
@@ -65,12 +53,7 @@ def from_zstandard(data: memoryview, budget: Budget, what: str) -> Iterator[byte
 
 
 def from_snappy(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
-    """Decompress a Snappy block that is followed by a checksum (Avro specification, "snappy").
-
-    Raises:
-        TableTooLarge: The content exceeds the budget.
-        ValueError: It is broken, or longer than any block that Iceberg's writers write.
-    """
+    """Decompress a Snappy block that is followed by a checksum (Avro specification, "snappy")."""
     body = data[:-_CHECKSUM]
     size = _snappy_size(body)
     if size > _LONGEST_SNAPPY:

@@ -15,9 +15,6 @@ def take_json(text: bytes | bytearray, what: str, budget: Budget) -> None:
 
     Every value is next to one of these characters. Some occur in strings and are also counted, so the
     estimate is too high rather than too low.
-
-    Raises:
-        TableTooLarge: It exceeds the budget.
     """
     check_length(len(text), what)
     values = sum(map(text.count, (b",", b":", b"[", b"{")))
@@ -25,10 +22,6 @@ def take_json(text: bytes | bytearray, what: str, budget: Budget) -> None:
 
 
 def check_length(length: int, what: str) -> None:
-    """Ensure that a text doesn't exceed the maximum length.
-
-    Raises:
-        TableTooLarge: It does.
-    """
+    """Ensure that a text doesn't exceed the maximum length."""
     if length > LONGEST_JSON:
         raise TableTooLarge(f"{what} of the table has more than {LONGEST_JSON} bytes of JSON")

@@ -24,9 +24,7 @@ class Step:
     """A version, and its changes.
 
     Attributes:
-        state: Protocol and metadata since this version.
         timestamp: Epoch milliseconds.
-        files: Files that were added and removed.
     """
 
     state: TableState
@@ -42,11 +40,7 @@ class Step:
 
 
 class KnownSteps:
-    """Cache of steps of all tables, with a maximum size in bytes.
-
-    Args:
-        most_bytes: The maximum size.
-    """
+    """Cache of steps of all tables, with a maximum size in bytes."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._steps: LRUCache[Hashable, Step] = LRUCache(most_bytes, attrgetter("nbytes"))
@@ -62,12 +56,7 @@ class KnownSteps:
 
 
 def reading_of(table_id: str, metadata: IcebergMetadata) -> Hashable:
-    """Return everything, except snapshots, that determines how files are read, such as schemas.
-
-    Args:
-        table_id: The catalog's id, for tables without a UUID.
-        metadata: The newest metadata file.
-    """
+    """Return everything, except snapshots, that determines how files are read, such as schemas."""
     texts = (
         repr(getattr(metadata, each.name)) for each in fields(metadata) if each.name not in _MOVING
     )
@@ -75,12 +64,6 @@ def reading_of(table_id: str, metadata: IcebergMetadata) -> Hashable:
 
 
 def step_key(reading: Hashable, before: Version | None, version: Version) -> Hashable:
-    """Return a key of everything that a step depends on.
-
-    Args:
-        reading: How files are read.
-        before: The previous version, if there is any.
-        version: The version.
-    """
+    """Return a key of everything that a step depends on."""
     earlier = before.snapshot.id if before and before.snapshot else None
     return reading, earlier, version.number, version.snapshot.id if version.snapshot else None

@@ -31,16 +31,8 @@ class Version:
 class Lineage:
     """The addressable versions, in ascending order.
 
-    Args:
-        metadata: The newest metadata file.
-        ref: Name of a branch or tag; `None` for the main branch.
-
-    Raises:
-        NotFound: The branch or tag does not exist.
-
     Attributes:
         is_tag: Whether there is only the version that a tag names.
-        schema: The schema with which the latest version is read.
     """
 
     def __init__(self, metadata: IcebergMetadata, ref: str | None = None) -> None:
@@ -56,12 +48,7 @@ class Lineage:
         return self.versions[-1]
 
     def before(self, start: int) -> Version | None:
-        """Return the version that precedes the first one with at least this number, or `None`.
-
-        Raises:
-            InvalidRequest: The table was rolled back from another version before that number. The
-                changes since that version can't be reported to its readers.
-        """
+        """Return the version that precedes the first one with at least this number, or `None`."""
         earlier = [version for version in self.versions if version.number < start]
         last = earlier[-1].number if earlier else -1
         if left := [number for number in self._abandoned if last < number < start]:
@@ -73,11 +60,7 @@ class Lineage:
         return earlier[-1] if earlier else None
 
     def at(self, number: int) -> Version:
-        """Return the version with a number.
-
-        Raises:
-            InvalidRequest: It doesn't exist.
-        """
+        """Return the version with a number."""
         for version in self.versions:
             if version.number == number:
                 return version
@@ -86,11 +69,7 @@ class Lineage:
         )
 
     def until(self, timestamp: int) -> Version:
-        """Return the newest version that existed at a time.
-
-        Raises:
-            InvalidRequest: All versions are newer.
-        """
+        """Return the newest version that existed at a time."""
         for version in reversed(self.versions):
             if version.timestamp <= timestamp:
                 return version
@@ -99,11 +78,7 @@ class Lineage:
         )
 
     def since(self, timestamp: int) -> Version:
-        """Return the oldest version that was committed at a time or later.
-
-        Raises:
-            InvalidRequest: All versions are older.
-        """
+        """Return the oldest version that was committed at a time or later."""
         for version in self.versions:
             if version.timestamp >= timestamp:
                 return version

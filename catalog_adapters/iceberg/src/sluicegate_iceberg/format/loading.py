@@ -49,17 +49,7 @@ class KeptManifest:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The parts of a snapshot, kept so that the next snapshot can reuse them.
-
-    Attributes:
-        metadata: `metadata_of` the table.
-        versions: Numbers of the versions that were addressable.
-        required: Columns that were verified to be in each file, from `required_columns`.
-        manifests: Data manifests, by path.
-        deletes: Deletes, by keys of the delete files.
-        chunks: The files. Snapshots share chunks that no later version changed.
-        numbered: Paths of manifests whose files are known to contain field ids.
-    """
+    """The parts of a snapshot, kept so that the next snapshot can reuse them."""
 
     metadata: tuple[str | None, ...]
     versions: frozenset[int]
@@ -83,14 +73,7 @@ class Loaded:
 
 
 class Loader:
-    """Loads snapshots of one table.
-
-    Args:
-        table: The catalog's description of the table.
-        metadata: Its metadata file.
-        lineage: The versions in that file.
-        objects: The table's objects.
-    """
+    """Loads snapshots of one table."""
 
     def __init__(
         self, table: CatalogTable, metadata: IcebergMetadata, lineage: Lineage, objects: TableObjects
@@ -103,18 +86,7 @@ class Loader:
         self._timestamps = {each.id: each.timestamp for each in metadata.snapshots.values()}
 
     async def load(self, version: Version, schema: Struct, previous: Loaded | None = None) -> Snapshot:
-        """Return the snapshot of a version.
-
-        Args:
-            version: The version.
-            schema: The declared schema.
-            previous: Parts of another snapshot of the table.
-
-        Raises:
-            TableUnreadable: Metadata is broken or missing.
-            UnsupportedOperation: Delta Sharing can't represent the table exactly.
-            StorageError: The store doesn't respond or denies access.
-        """
+        """Return the snapshot of a version."""
         manifests = await manifests_of(self._objects, version.snapshot)
         data = [manifest for manifest in manifests if manifest.content == DATA]
         known = dict(previous.manifests) if previous else {}
@@ -159,10 +131,9 @@ class Loader:
         )
 
     async def describe(self, versions: Sequence[Version]) -> list[DescribedVersion]:
-        """Return versions without reading their manifests. Ones that can't be represented are left out.
+        """Return versions without reading their manifests.
 
-        Args:
-            versions: Versions of the table.
+        Ones that can't be represented are left out.
         """
         return await anyio.to_thread.run_sync(self._described, versions)
 

@@ -48,10 +48,6 @@ class TableObjects:
     Objects outside the directories that the catalog names are not read, because the metadata's writer
     decides which objects it names.
 
-    Args:
-        table: The catalog's description of the table.
-        directory: The table's location, opened.
-
     Attributes:
         budget: Counts bytes that are read, and the size of decoded objects.
     """
@@ -68,11 +64,7 @@ class TableObjects:
         self._store_root = self._root.removesuffix(directory.key("") + "/" if directory.prefix else "")
 
     def paths(self, locations: Sequence[str]) -> pa.StringArray:
-        """Return paths of data files relative to the table, or their locations if they are elsewhere.
-
-        Raises:
-            TableUnreadable: A path can't be that of a data file.
-        """
+        """Paths of data files relative to the table, or their locations if they are elsewhere."""
         paths = [literal_location(location).removeprefix(self._root) for location in locations]
         # In object stores, `a//b` and `a/b` are different names, and Iceberg's writers don't
         # normalize them.
@@ -80,12 +72,7 @@ class TableObjects:
         return plain_paths(pa.array(paths, pa.string()), self._metadata, collapse=local)
 
     async def read(self, location: str, part: tuple[int, int] | None = None) -> bytes:
-        """Read an entire object, or a part of it: offset and length in bytes.
-
-        Raises:
-            TableUnreadable: It is missing, outside the table's directories, or too large.
-            StorageError: The store doesn't respond or denies access.
-        """
+        """Read an entire object, or a part of it: offset and length in bytes."""
         key = self._key(literal_location(location))
         with self._fetching(key):
             return await self._fetch(key, named("file", location), part)

@@ -21,18 +21,7 @@ from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
 def way_of_reading(
     metadata: IcebergMetadata, schema: Struct, written: Mapping[str, str], budget: Budget
 ) -> tuple[Shape, dict[int, str]]:
-    """Return the shape of a snapshot, and the columns that each of its files must contain.
-
-    Args:
-        metadata: The table's metadata file.
-        schema: The declared schema.
-        written: JSON of the schemas of the snapshot's data manifests, and descriptions of their files.
-        budget: Counts the size of parsed schemas.
-
-    Raises:
-        UnsupportedOperation: No shape returns the correct rows.
-        TableUnreadable: A schema is broken.
-    """
+    """Return the shape of a snapshot, and the columns that each of its files must contain."""
 
     def parsed(text: str, what: str) -> Struct:
         with in_file(what):

@@ -18,13 +18,7 @@ _REFUSALS: Final = frozenset((401, 419))
 
 
 def authorized(config: IcebergConfig, http: HttpClient, catalog: str) -> AuthorizedClient:
-    """Return a client that authenticates as configured.
-
-    Args:
-        config: The catalog's section.
-        http: Sends requests to the catalog and the token endpoint.
-        catalog: The catalog's name, for messages.
-    """
+    """Return a client that authenticates as configured."""
     if config.oauth2 is None:
         return AuthorizedClient(http, config.token, _REFUSALS)
     uri = config.oauth2.token_uri or f"{config.uri}/v1/oauth/tokens"
@@ -42,16 +36,7 @@ def client_tokens(
     clock: Callable[[], float] = time.time,
     headers: Mapping[str, SecretStr] = MappingProxyType({}),
 ) -> AccessTokens:
-    """Return the source of a client's access tokens (RFC 6749, section 4.4).
-
-    Args:
-        client: The client's credentials.
-        uri: The token endpoint.
-        http: Sends requests to it.
-        catalog: The catalog's name, for messages.
-        clock: Returns epoch seconds.
-        headers: Headers for the token endpoint, such as the one that selects a realm of Polaris.
-    """
+    """Return the source of a client's access tokens (RFC 6749, section 4.4)."""
 
     async def grant() -> HttpRequest:
         request = await client.grant(uri)

@@ -38,18 +38,7 @@ _LONGEST = 64 << 20
 
 
 class IcebergClient:
-    """A client of one catalog.
-
-    Args:
-        rest: Sends requests to the catalog.
-        config: The catalog's section of the configuration.
-        clock: Returns seconds, monotonic.
-        pauses: Seconds to wait before each check of whether a change with an unknown outcome was
-            applied.
-
-    Attributes:
-        rest: Sends requests to the catalog.
-    """
+    """A client of one catalog."""
 
     def __init__(
         self,
@@ -70,12 +59,7 @@ class IcebergClient:
 
     @classmethod
     def configured(cls, name: str, config: IcebergConfig) -> IcebergClient:
-        """Return the client for a section of the configuration, without connecting to the catalog.
-
-        Args:
-            name: The catalog's name in the configuration.
-            config: Its section.
-        """
+        """Return the client for a section of the configuration, without connecting to the catalog."""
         http = HttpClient(timeout=config.timeout, connections=config.max_concurrency, longest=_LONGEST)
         return cls(Rest(name, authorized(config, http, name), config.headers), config)
 
@@ -83,9 +67,6 @@ class IcebergClient:
         """Return the catalog's own settings, which are refreshed every ten minutes.
 
         While the catalog does not respond, the last known settings are returned.
-
-        Raises:
-            Unavailable: The catalog does not respond, and no settings are known.
         """
         if self._settings is not None and self._settings_lock.locked():
             return self._settings
@@ -99,10 +80,6 @@ class IcebergClient:
         """Return the namespaces below `parent`, or the top-level ones.
 
         For catalogs that list namespaces recursively, nested ones are included.
-
-        Raises:
-            Refused: The parent doesn't exist, or the gateway can't list it.
-            Unavailable: The catalog does not respond.
         """
         settings = await self.settings()
         url = settings.namespaces() + (f"?{settings.parent(parent)}" if parent else "")
@@ -112,53 +89,29 @@ class IcebergClient:
         return [levels for levels in found if _is_below(levels, parent)]
 
     async def tables(self, namespace: Levels) -> list[str]:
-        """Return the names of the Iceberg tables in a namespace.
-
-        Raises:
-            Refused: The namespace doesn't exist, or the gateway can't list it.
-            Unavailable: The catalog does not respond.
-        """
+        """Return the names of the Iceberg tables in a namespace."""
         return await self._names((await self.settings()).tables(namespace), namespace)
 
     async def generic_tables(self, namespace: Levels) -> list[str]:
-        """Return the names of the generic tables in a namespace; none if they are not supported.
-
-        Raises:
-            Refused: The namespace doesn't exist, or the gateway can't list it.
-            Unavailable: The catalog does not respond.
-        """
+        """Return the names of the generic tables in a namespace; none if they are not supported."""
         settings = await self.settings()
         if not settings.generic_tables:
             return []
         return await self._names(settings.generic(namespace), namespace)
 
     async def load(self, table: TableName) -> LoadedTable:
-        """Return the catalog's description of an Iceberg table, without credentials.
-
-        Raises:
-            Refused: The table doesn't exist, or the gateway can't read it.
-            Unavailable: The catalog does not respond.
-        """
+        """Return the catalog's description of an Iceberg table, without credentials."""
         return await self._lookups.load(table, (await self.settings()).table(table))
 
     async def load_generic(self, table: TableName) -> GenericTable | None:
-        """Return a generic table; `None` if the catalog has no generic tables.
-
-        Raises:
-            Refused: The table doesn't exist, or the gateway can't read it.
-            Unavailable: The catalog does not respond.
-        """
+        """Return a generic table; `None` if the catalog has no generic tables."""
         settings = await self.settings()
         if not settings.generic_tables:
             return None
         return (await self.rest.ask(settings.generic_table(table), LoadedGenericTable)).table
 
     async def has_view(self, name: TableName) -> bool:
-        """Return whether the catalog has a view with a name, as far as the gateway can see views.
-
-        Raises:
-            Unavailable: The catalog does not respond.
-        """
+        """Return whether the catalog has a view with a name, as far as the gateway can see views."""
         settings = await self.settings()
         if not settings.views:
             return False
@@ -177,16 +130,8 @@ class IcebergClient:
         """Create or change an Iceberg table. All updates are applied exactly once, or none is.
 
         Args:
-            table: The table.
             requirements: Conditions on the table. They must make a second application fail
                 (`assert-create` or `assert-ref-snapshot-id`).
-            updates: Changes that create the table or add a snapshot.
-
-        Raises:
-            Refused: Another writer changed the table first, or the catalog rejects the commit.
-            CommitStateUnknown: It is unknown whether the catalog applied the commit.
-            Unavailable: The catalog does not respond, and did not apply the commit.
-            ValueError: The updates neither create a table nor add a snapshot.
         """
         marks = CommitMarks.of(updates)
         url = (await self.settings()).table(table)
@@ -210,14 +155,8 @@ class IcebergClient:
         If the table no longer exists, nothing happens.
 
         Args:
-            table: Its name.
             is_there: Returns whether the name still belongs to the table to drop, as read from the
                 catalog. Called before the request is sent again.
-
-        Raises:
-            Refused: The gateway can't drop the table.
-            CommitStateUnknown: It is unknown whether the catalog dropped the table.
-            Unavailable: The catalog does not respond, and did not drop the table.
         """
         url = f"{(await self.settings()).table(table)}?purgeRequested=false"
 

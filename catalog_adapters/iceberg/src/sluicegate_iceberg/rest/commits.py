@@ -32,13 +32,6 @@ async def once(
     Args:
         change: Sends the change. The catalog must reject it (409) if it was already applied, or a
             second application must have no effect.
-        has_landed: Returns whether the change was applied, as read from the catalog.
-        pauses: Seconds to wait before each check. Their number limits how often the change is sent.
-
-    Raises:
-        Refused: The catalog rejected the change, and did not apply it.
-        CommitStateUnknown: It is unknown whether the catalog applied the change.
-        Unavailable: The catalog does not respond, and did not apply the change.
     """
     unknown: CommitStateUnknown | None = None
     for pause in pauses:
@@ -87,13 +80,7 @@ class CommittedTable(CatalogResponse):
 
 @dataclass(frozen=True, slots=True)
 class CommitMarks:
-    """Properties of a table that show whether a commit was applied to it.
-
-    Attributes:
-        snapshots: Ids of the snapshots that the commit adds.
-        table_uuid: The id that it assigns to a new table.
-        location: The directory that it assigns to a new table.
-    """
+    """Properties of a table that show whether a commit was applied to it."""
 
     snapshots: frozenset[int]
     table_uuid: str | None
@@ -101,11 +88,7 @@ class CommitMarks:
 
     @classmethod
     def of(cls, updates: Sequence[Mapping[str, Any]]) -> Self:
-        """Return the marks of a commit.
-
-        Raises:
-            ValueError: The commit neither adds a snapshot nor creates a table.
-        """
+        """Return the marks of a commit."""
         found = {each["action"]: each for each in updates}
         added = (each["snapshot"] for each in updates if each["action"] == "add-snapshot")
         ids = frozenset(snapshot["snapshot-id"] for snapshot in added)

@@ -23,14 +23,7 @@ _WITHOUT_HISTORY = "?snapshots=refs"
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The last response about a table, without secrets.
-
-    Attributes:
-        table_url: The table's URL, without a query.
-        asked_url: The URL of the request.
-        etag: The response's entity tag, if it had one.
-        state: The table's state when a response without history lacked `metadata-location`.
-    """
+    """The last response about a table, without secrets."""
 
     table_url: str
     asked_url: str
@@ -46,9 +39,6 @@ class Lookups:
     removed snapshots. Such a table is loaded once more, with its history. Afterwards, this response's
     entity tag, or else an unchanged state in responses without history, shows that it is still
     current.
-
-    Args:
-        rest: Sends the requests.
     """
 
     def __init__(self, rest: Rest) -> None:
@@ -56,16 +46,7 @@ class Lookups:
         self._kept: LRUCache[TableName, _Kept] = LRUCache(_REMEMBERED_TABLES)
 
     async def load(self, table: TableName, url: str) -> LoadedTable:
-        """Return the catalog's description of a table; `metadata_location` can be missing.
-
-        Args:
-            table: The table.
-            url: Its URL, without a query.
-
-        Raises:
-            Refused: The table doesn't exist, or the gateway can't read it.
-            Unavailable: The catalog doesn't respond.
-        """
+        """Return the catalog's description of a table; `metadata_location` can be missing."""
         kept = self._kept.get(table)
         if kept is not None and kept.table_url == url and kept.etag is not None:
             # The tag is the same with and without credentials, so it is sent only if none are

@@ -25,12 +25,7 @@ _DROPPED = frozenset(
 
 
 class CommitStateUnknown(Unavailable):
-    """A change was sent, but it is unknown whether the catalog applied it ("commit state unknown").
-
-    Args:
-        catalog: The catalog's name in the configuration.
-        detail: The reason, only for the log.
-    """
+    """A change was sent, but it is unknown whether the catalog applied it ("commit state unknown")."""
 
     def __init__(self, catalog: str, detail: str) -> None:
         super().__init__(
@@ -43,13 +38,7 @@ class CommitStateUnknown(Unavailable):
 class Refused(Unavailable):
     """The catalog returned an error. Callers that don't handle it report the catalog as unavailable.
 
-    Args:
-        catalog: The catalog's name in the configuration.
-        url: The URL of the request.
-        answer: The response.
-
     Attributes:
-        http_status: Status of the response.
         kind: The error's type; `None` if the response doesn't contain an Iceberg error.
     """
 

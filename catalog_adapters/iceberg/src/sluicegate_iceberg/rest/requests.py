@@ -30,13 +30,7 @@ _LONGEST_TOKEN = 8192  # characters; URLs can't contain longer tokens
 
 
 class Rest:
-    """Sends requests to one catalog.
-
-    Args:
-        catalog: The catalog's name in the configuration, for messages.
-        http: Sends authenticated requests.
-        headers: Headers to send with each request.
-    """
+    """Sends requests to one catalog."""
 
     def __init__(
         self,
@@ -49,12 +43,7 @@ class Rest:
         self._headers = headers
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
-        """Return the response to a GET request, with status 200 or 304.
-
-        Raises:
-            Refused: The catalog returns another status.
-            Unavailable: The catalog does not respond.
-        """
+        """Return the response to a GET request, with status 200 or 304."""
         answer = await self._send(HttpRequest("GET", url, headers or {}))
         conditional = headers is not None and "If-None-Match" in headers
         if answer.status == 200 or (answer.status == 304 and conditional):
@@ -62,13 +51,7 @@ class Rest:
         raise Refused(self._catalog, url, answer)
 
     async def post(self, url: str, document: Mapping[str, Any]) -> None:
-        """Send a change, without retries. For changes that must be applied, see `commits.once`.
-
-        Raises:
-            Refused: The catalog returns a status other than 200 and 204, and did not apply the change.
-            CommitStateUnknown: It is unknown whether the catalog applied the change.
-            Unavailable: The catalog does not respond, and did not apply the change.
-        """
+        """Send a change, without retries. For changes that must be applied, see `commits.once`."""
         await self._change(HttpRequest("POST", url, json=document, idempotent=False))
 
     async def delete(self, url: str) -> None:
@@ -81,20 +64,11 @@ class Rest:
     async def ask(
         self, url: str, model: type[_Model], headers: Mapping[str, str] | None = None
     ) -> _Model:
-        """Return the response to a GET request, parsed as `model`.
-
-        Raises:
-            Refused: The catalog returns an error.
-            Unavailable: The catalog does not respond, or its response is invalid.
-        """
+        """Return the response to a GET request, parsed as `model`."""
         return await self.read(url, await self.get(url, headers), model)
 
     async def read(self, url: str, answer: HttpResponse, model: type[_Model]) -> _Model:
-        """Return the body of a response, parsed as `model`.
-
-        Raises:
-            Unavailable: The body is invalid or too large.
-        """
+        """Return the body of a response, parsed as `model`."""
         try:
             return await answer.parsed(model.model_validate_json)
         except NoResponse as error:
@@ -106,12 +80,7 @@ class Rest:
             ) from None
 
     async def pages(self, url: str, model: type[_PageModel]) -> AsyncIterator[_PageModel]:
-        """Yield the pages of a listing.
-
-        Raises:
-            Refused: The catalog returns an error.
-            Unavailable: The catalog does not respond, or the listing never ends.
-        """
+        """Yield the pages of a listing."""
         seen: set[str] = set()
         mark, asked, left = "&" if "?" in url else "?", url, _MAX_BYTES
         while True:

@@ -28,13 +28,8 @@ class Settings:
     """A catalog's own settings.
 
     Attributes:
-        uri: The catalog's URL, without `/v1`.
         prefix: First part of all paths; empty if there is none.
         separator: Separator of namespace levels, percent-encoded.
-        properties: Storage properties that apply to all tables.
-        generic_tables: Whether it supports Polaris' generic tables.
-        views: Whether it has views.
-        vends: Whether it may have the credentials endpoint: it lists the endpoint, or no endpoints.
     """
 
     uri: str
@@ -86,7 +81,6 @@ class Settings:
         """Return the URL of a table's credentials.
 
         Args:
-            table: The table.
             advertised: The URL that the catalog named: relative to its URL, with or without a leading
                 slash, or absolute. A URL with another host is not used, because that host would
                 receive the token.

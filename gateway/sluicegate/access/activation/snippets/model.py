@@ -20,14 +20,6 @@ class Values:
     """What the snippets of one page contain.
 
     The defaults for share, schema, and table are words that the reader replaces.
-
-    Attributes:
-        profile: Name of the profile file.
-        endpoint: URL of the Delta Sharing endpoint, as in the profile.
-        iceberg_endpoint: URL of the Iceberg REST catalog, as in the profile.
-        share: A share that the recipient can read.
-        schema: A schema in the share.
-        table: A table in the schema.
     """
 
     profile: str
@@ -38,11 +30,7 @@ class Values:
     table: str = "TABLE"
 
     def fill(self, text: str) -> str:
-        """Replace the names of values in a text.
-
-        Raises:
-            AttributeError: There is no such value.
-        """
+        """Replace the names of values in a text."""
         return _VALUE.sub(lambda found: str(getattr(self, found[1])), text)
 
 
@@ -67,12 +55,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Something to copy. Of `console`, it is one command without a prompt.
-
-    Attributes:
-        output: What the documentation's sample prints; `…` stands for any text.
-        not_run: Why the tests of the documentation do not run it.
-    """
+    """Something to copy. Of `console`, it is one command without a prompt."""
 
     language: Language
     text: str
@@ -82,13 +65,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """How to read shared tables with one program.
-
-    Attributes:
-        slug: Name of the page in the documentation.
-        title: Name of the program.
-        summary: One sentence for lists of snippets.
-    """
+    """How to read shared tables with one program."""
 
     slug: str
     title: str

@@ -36,12 +36,6 @@ class AccessTokenIssuer(TokenVerifier):
     """Issues access tokens to OAuth clients, and verifies them.
 
     A token is bound to its client: it becomes invalid when the client is revoked or expires.
-
-    Args:
-        keys: The gateway's signing keys.
-        grants: Looks up clients.
-        lifetime: Lifetime of tokens in seconds.
-        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -79,11 +73,7 @@ class AccessTokenIssuer(TokenVerifier):
         return IssuedAccessToken(sign_token(claims, key_id, key), expires_at - now)
 
     async def verify(self, token: WebToken) -> Verified | None:
-        """Return the client of a token that names one of the gateway's keys.
-
-        Raises:
-            Unauthenticated: The token was forged or modified, or is older than the keys.
-        """
+        """Return the client of a token that names one of the gateway's keys."""
         key_id = token.header.get("kid")
         if not PeriodicKeys.is_own(key_id):
             return None
@@ -97,12 +87,7 @@ class AccessTokenIssuer(TokenVerifier):
         return Verified(self, str(claims["client_id"]), expires_at)
 
     async def recipient(self, verified: Verified) -> RecipientRecord:
-        """Return the recipient of the token's client.
-
-        Raises:
-            Unauthenticated: The client was removed or revoked, or has expired.
-            Unavailable: The database does not respond.
-        """
+        """Return the recipient of the token's client."""
         client = await self._grants.client(verified.subject)
         if client is None:
             raise Unauthenticated(

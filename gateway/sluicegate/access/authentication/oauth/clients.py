@@ -23,30 +23,14 @@ _NO_DIGEST = bytes(32)
 
 
 class Clients:
-    """The OAuth clients of recipients.
-
-    Args:
-        grants: Looks up clients.
-        now: Epoch milliseconds.
-    """
+    """The OAuth clients of recipients."""
 
     def __init__(self, grants: Grants, *, now: Callable[[], int] = epoch_ms) -> None:
         self._grants = grants
         self._now = now
 
     async def authenticate(self, request: TokenRequest, address: str | None) -> CredentialRecord:
-        """Return the client that sends a request.
-
-        Args:
-            request: The token request, with the client's credentials.
-            address: IP address of the sender, or `None` if it is not known.
-
-        Raises:
-            OAuthError: The client is unknown, revoked, or expired, its secret is wrong, or its
-                recipient is revoked or not allowed to connect from this address. The log contains the
-                client's id.
-            Unavailable: The database does not respond.
-        """
+        """Return the client that sends a request."""
         known = _CLIENT_ID.fullmatch(request.client_id) is not None
         client = await self._grants.client(request.client_id) if known else None
         expected = _NO_DIGEST if client is None else client.digest

@@ -31,14 +31,7 @@ _RETRY_SECONDS = "5"
 
 
 class TokenEndpoint:
-    """Responds to requests for access tokens.
-
-    Args:
-        grants: Looks up clients.
-        tokens: Issues the tokens; loaded with the first request.
-        throttle: Delays failed attempts.
-        now: Epoch milliseconds.
-    """
+    """Responds to requests for access tokens."""
 
     def __init__(
         self,

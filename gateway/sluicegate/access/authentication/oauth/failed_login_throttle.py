@@ -11,12 +11,7 @@ _CAPACITY = 256
 
 
 class FailedLoginThrottle:
-    """Delays failed logins; successful ones are never delayed.
-
-    Args:
-        sleep: Waits for a number of seconds.
-        capacity: Maximum number of delayed failures, which limits the memory that an attack can use.
-    """
+    """Delays failed logins; successful ones are never delayed."""
 
     def __init__(
         self,

@@ -20,13 +20,7 @@ _TYPE = "at+jwt"
 
 
 def sign_token(claims: Mapping[str, Any], key_id: str, key: bytes) -> str:
-    """Return a signed token.
-
-    Args:
-        claims: Its claims.
-        key_id: The id of the key, for the token's header.
-        key: The secret key.
-    """
+    """Return a signed token."""
     header = {"alg": _ALGORITHM, "typ": _TYPE, "kid": key_id}
     content = f"{_encoded(orjson.dumps(header))}.{_encoded(orjson.dumps(claims))}"
     return f"{content}.{_signature(content, key)}"
@@ -38,14 +32,7 @@ def verify_token(
     """Return the claims of a token, and its expiry in seconds since the epoch, as `expiry` does.
 
     Args:
-        token: The token in the request.
         key: The key that must have signed it.
-        issuer: The required claim `iss`.
-        required: Further required claims, which are strings.
-        now: Seconds since the epoch.
-
-    Raises:
-        Unauthenticated: The token was forged, or it lacks a claim.
     """
     if token.header.get("alg") != _ALGORITHM:
         raise invalid_token("it is not signed by an accepted algorithm")

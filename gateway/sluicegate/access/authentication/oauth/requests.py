@@ -26,15 +26,7 @@ _MAX_FIELDS = 32
 
 
 class OAuthError(Exception):
-    """An error response of RFC 6749, section 5.2.
-
-    Args:
-        code: An error code of this section.
-        description: Message for the recipient: ASCII without quotes and backslashes.
-        status: HTTP status.
-        retry_after: Seconds, for the header `Retry-After` of status 429. There is a default.
-        rule: What decided, for the audit log. By default, what usually decides about the status.
-    """
+    """An error response of RFC 6749, section 5.2."""
 
     def __init__(
         self,
@@ -69,16 +61,9 @@ class TokenRequest:
         *,
         scopes: Sequence[str] = SCOPES,
     ) -> TokenRequest:
-        """Parse a request. The client's credentials are in the header or in the body, but not in both.
+        """Parse a request.
 
-        Args:
-            content_type: The content type of the body.
-            authorization: The value of the `Authorization` header.
-            body: The form.
-            scopes: The supported scopes. The first is the default.
-
-        Raises:
-            OAuthError: The request is malformed, or for an unsupported grant type or scope.
+        The client's credentials are in the header or in the body, but not in both.
         """
         form = _form(content_type, body)
         grant_type = form.get("grant_type")

@@ -18,11 +18,7 @@ _ID_BYTES = 12
 
 
 class PeriodicKeys:
-    """Signing keys by period.
-
-    Args:
-        keys: The gateway's signing keys. Each of them derives one key per period.
-    """
+    """Signing keys by period."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys

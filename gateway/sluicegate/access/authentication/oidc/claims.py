@@ -14,13 +14,7 @@ from sluicegate.config.sections.authentication import IssuerSettings
 
 
 class IssuerClaims:
-    """Verifies tokens with the issuer's keys.
-
-    Args:
-        settings: The issuer's section.
-        keys: The issuer's keys.
-        clock: Seconds since the epoch.
-    """
+    """Verifies tokens with the issuer's keys."""
 
     def __init__(
         self, settings: IssuerSettings, keys: KeySource, *, clock: Callable[[], float] = time.time
@@ -33,12 +27,7 @@ class IssuerClaims:
         )
 
     async def verify(self, token: WebToken) -> tuple[dict[str, Any], float] | None:
-        """Return claims and expiry (seconds since the epoch) of a token; `None` if from another issuer.
-
-        Raises:
-            Unauthenticated: The token is not valid.
-            Unavailable: The issuer's keys are not available.
-        """
+        """Claims and expiry (seconds since the epoch) of a token; `None` if from another issuer."""
         if token.claims.get("iss") != self._settings.issuer:
             return None
         algorithm = token.header.get("alg")

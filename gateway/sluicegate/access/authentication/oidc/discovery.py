@@ -10,22 +10,14 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 
 
 class KeyFetcher:
-    """Fetches the keys of one issuer.
-
-    Args:
-        settings: The issuer's section.
-    """
+    """Fetches the keys of one issuer."""
 
     def __init__(self, settings: IssuerSettings) -> None:
         self._settings = settings
         self._fetcher = JsonFetcher()
 
     async def fetch(self) -> KeySet:
-        """Fetch the current keys of the issuer.
-
-        Raises:
-            FetchFailed: The keys are not available.
-        """
+        """Fetch the current keys of the issuer."""
         address = self._settings.jwks_uri or await self._discover()
         try:
             return KeySet(await self._fetcher.get(address))

@@ -15,12 +15,7 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 class FetchFailed(Exception):
-    """A document could not be fetched. The reason is for operators and contains no secret.
-
-    Args:
-        reason: The reason.
-        status: HTTP status of the response, if there was one.
-    """
+    """A document could not be fetched. The reason is for operators and contains no secret."""
 
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
@@ -28,32 +23,20 @@ class FetchFailed(Exception):
 
 
 class JsonFetcher:
-    """Fetches documents, and keeps connections open between requests.
-
-    Args:
-        timeout: Seconds for an entire document.
-    """
+    """Fetches documents, and keeps connections open between requests."""
 
     def __init__(self, timeout: float = 10) -> None:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, url: str) -> dict[str, Any]:
-        """Return the JSON object at a URL.
-
-        Raises:
-            FetchFailed: The server does not respond, or does not return a JSON object.
-        """
+        """Return the JSON object at a URL."""
         return await self._request("GET", url)
 
     async def post(
         self, url: str, form: Mapping[str, str], headers: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return the JSON object with which a URL responds to a form.
-
-        Raises:
-            FetchFailed: As for `get`.
-        """
+        """Return the JSON object with which a URL responds to a form."""
         return await self._request("POST", url, form, headers)
 
     async def _request(

@@ -17,14 +17,7 @@ from sluicegate.database.reads import RecipientRecord
 
 
 class OidcIssuer(TokenVerifier):
-    """Verifies tokens with the issuer's keys, and finds the recipients that they authenticate.
-
-    Args:
-        settings: The issuer's section.
-        keys: The issuer's keys.
-        grants: Looks up recipients.
-        clock: Seconds since the epoch.
-    """
+    """Verifies tokens with the issuer's keys, and finds the recipients that they authenticate."""
 
     def __init__(
         self,
@@ -43,13 +36,7 @@ class OidcIssuer(TokenVerifier):
     def open(
         cls, settings: OidcSettings, grants: Grants, on_key_change: Callable[[], None]
     ) -> OidcIssuer:
-        """Create a verifier that fetches the issuer's keys when they are needed.
-
-        Args:
-            settings: The issuer's section.
-            grants: Looks up recipients.
-            on_key_change: Called when the issuer's keys have changed.
-        """
+        """Create a verifier that fetches the issuer's keys when they are needed."""
         keys = KeySource.of(settings, on_key_change)
         return cls(settings, keys, grants)
 
@@ -59,12 +46,7 @@ class OidcIssuer(TokenVerifier):
         return "oidc"
 
     async def verify(self, token: WebToken) -> Verified | None:
-        """Verify a token of this issuer, and determine the name of its recipient.
-
-        Raises:
-            Unauthenticated: The token is not valid, or belongs to no recipient.
-            Unavailable: The issuer's keys are not available.
-        """
+        """Verify a token of this issuer, and determine the name of its recipient."""
         verified = await self._claims.verify(token)
         if verified is None:
             return None
@@ -72,12 +54,7 @@ class OidcIssuer(TokenVerifier):
         return Verified(self, self._recipient_name(claims), expires_at)
 
     async def recipient(self, verified: Verified) -> RecipientRecord:
-        """Return the recipient of a verified token.
-
-        Raises:
-            Unauthenticated: The recipient does not exist.
-            Unavailable: The database does not respond, or the issuer has not responded for too long.
-        """
+        """Return the recipient of a verified token."""
         await self._keys.ensure_current()
         recipient = await self._grants.recipient(verified.subject)
         if recipient is None or not self._is_named(recipient, verified.subject):

@@ -30,14 +30,7 @@ class VerificationKey:
 
 
 class KeySet:
-    """The usable keys of an issuer. Other keys are left out.
-
-    Args:
-        document: A JWK set.
-
-    Raises:
-        ValueError: The document is not a JWK set.
-    """
+    """The usable keys of an issuer. Other keys are left out."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         entries = document.get("keys")

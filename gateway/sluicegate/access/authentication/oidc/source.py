@@ -25,13 +25,6 @@ class KeySource:
     Known keys are returned immediately. They are refreshed in the background after `max_age`. If this
     fails, they are used until `max_stale`. Unknown keys are requested from the issuer, but at most once
     in 10 seconds, so that tokens with invented keys don't cause requests.
-
-    Args:
-        fetcher: Gets the issuer's key set; closed with the source.
-        on_change: Called when the keys have changed.
-        max_age: Seconds.
-        max_stale: Seconds, since the keys were last fetched.
-        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -54,12 +47,7 @@ class KeySource:
 
     @classmethod
     def of(cls, settings: IssuerSettings, on_change: Callable[[], None]) -> KeySource:
-        """Create a source that fetches the issuer's keys when they are needed.
-
-        Args:
-            settings: The issuer's section.
-            on_change: Called when the keys have changed.
-        """
+        """Create a source that fetches the issuer's keys when they are needed."""
         return cls(
             KeyFetcher(settings),
             on_change,
@@ -68,11 +56,7 @@ class KeySource:
         )
 
     async def ensure_current(self) -> KeySet:
-        """Return the keys, which can be up to `max_stale` old.
-
-        Raises:
-            Unavailable: No keys are cached, and the issuer does not respond.
-        """
+        """Return the keys, which can be up to `max_stale` old."""
         age = self._clock() - self._fetched_at
         if self._keys is None or age >= self._max_stale:
             await self._renew()
@@ -84,11 +68,7 @@ class KeySource:
         return self._keys
 
     async def find(self, key_id: object, algorithm: object) -> VerificationKey | None:
-        """Return the key that a token's header names; `None` if the issuer has no such key.
-
-        Raises:
-            Unavailable: The key is not cached, and the issuer does not respond.
-        """
+        """Return the key that a token's header names; `None` if the issuer has no such key."""
         found = (await self.ensure_current()).find(key_id, algorithm)
         if found is not None:
             return found

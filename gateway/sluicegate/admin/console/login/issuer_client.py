@@ -29,21 +29,13 @@ class Endpoints:
 
 
 class IssuerClient:
-    """Requests to one issuer. Logins are rare, so no connection is kept.
-
-    Args:
-        settings: The client at the issuer.
-    """
+    """Requests to one issuer. Logins are rare, so no connection is kept."""
 
     def __init__(self, settings: ConsoleOidcSettings) -> None:
         self._settings = settings
 
     async def endpoints(self) -> Endpoints:
-        """The endpoints from the discovery document.
-
-        Raises:
-            Unavailable: The issuer does not respond, or names no endpoints that can be trusted.
-        """
+        """The endpoints from the discovery document."""
         fetcher = JsonFetcher()
         try:
             document = await fetcher.get(self._settings.issuer.rstrip("/") + WELL_KNOWN)
@@ -60,17 +52,7 @@ class IssuerClient:
             await fetcher.aclose()
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> str:
-        """The ID token for an authorization code.
-
-        Args:
-            code: The code.
-            verifier: The code verifier (RFC 7636, section 4.5).
-            redirect_uri: As in the request for the code.
-
-        Raises:
-            Unauthenticated: The issuer does not accept the code.
-            Unavailable: The issuer does not respond.
-        """
+        """The ID token for an authorization code."""
         form = {
             "grant_type": "authorization_code",
             "code": code,

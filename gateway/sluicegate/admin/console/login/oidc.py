@@ -46,13 +46,6 @@ class OidcLogin:
 
     The state of a login is in a signed cookie of the browser that has started it, so that any process
     can finish it.
-
-    Args:
-        client: The client at the issuer.
-        section: The issuer's section.
-        authentication: Verifies ID tokens.
-        keys: The signing keys for this purpose.
-        redirect_uri: The address to which the issuer sends the browser back.
     """
 
     lifetime = _LIFETIME
@@ -74,14 +67,7 @@ class OidcLogin:
         self._client: IssuerClient | None = None
 
     async def start(self, wanted: str) -> tuple[str, str]:
-        """The address of the issuer's login page, and the value of the cookie.
-
-        Args:
-            wanted: The page to show after the login.
-
-        Raises:
-            Unavailable: The issuer does not respond.
-        """
+        """The address of the issuer's login page, and the value of the cookie."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
         endpoint = (await self._issuer_client.endpoints()).authorization
@@ -100,18 +86,7 @@ class OidcLogin:
         return address, self._signer.sign(kept, bound_to=self._redirect_uri)
 
     async def finish(self, query: Mapping[str, str], cookie: str) -> FinishedLogin:
-        """The administrator whom the issuer has authenticated.
-
-        Args:
-            query: The parameters with which the issuer sends the browser back.
-            cookie: The value of the cookie.
-
-        Raises:
-            InvalidRequest: The login was not started in this browser, or took too long.
-            Unauthenticated: The issuer refuses it, or its ID token is not valid.
-            PermissionDenied: The administrator has no role.
-            Unavailable: The issuer does not respond.
-        """
+        """The administrator whom the issuer has authenticated."""
         try:
             kept = self._signer.verify(cookie, bound_to=self._redirect_uri, parameter="state")
         except InvalidRequest:

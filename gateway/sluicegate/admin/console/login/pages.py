@@ -29,13 +29,7 @@ _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class LoginPages:
-    """Starts and ends sessions.
-
-    Args:
-        guard: Checks requests.
-        oidc: The login at an issuer, if one is configured.
-        label: The name of the issuer.
-    """
+    """Starts and ends sessions."""
 
     def __init__(self, guard: Guard, oidc: OidcLogin | None, label: str) -> None:
         self._guard = guard

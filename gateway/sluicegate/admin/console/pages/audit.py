@@ -40,16 +40,7 @@ _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
 
 
 class AuditPages:
-    """Shows the audit log in the database.
-
-    Args:
-        store: The open database.
-        settings: The settings of the gateway.
-        keys: Its signing keys.
-
-    Attributes:
-        searchable: Whether there is an audit log in the database.
-    """
+    """Shows the audit log in the database."""
 
     def __init__(self, store: Store, settings: Settings, keys: KeyRing) -> None:
         self._store = store

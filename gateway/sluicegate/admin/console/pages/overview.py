@@ -20,13 +20,7 @@ _MOST_REFUSALS = 10
 
 
 class OverviewPage:
-    """The start page.
-
-    Args:
-        contents: Counts what is shared.
-        recipients: Reads recipients with their states.
-        audit: Reads the audit log.
-    """
+    """The start page."""
 
     def __init__(
         self, contents: SharedContents, recipients: RecipientStates, audit: AuditPages

@@ -25,14 +25,7 @@ _MOST_OFFERED = 1000
 
 
 class RecipientPage:
-    """Shows a recipient.
-
-    Args:
-        admin: The services of the Admin API.
-        store: The open database.
-        settings: The settings of the gateway.
-        now: Epoch milliseconds.
-    """
+    """Shows a recipient."""
 
     def __init__(
         self, admin: AdminApi, store: Store, settings: Settings, *, now: Callable[[], int] = epoch_ms

@@ -18,12 +18,7 @@ _CREDENTIAL = f"{_ONE}/credentials/{{credential}}/revoke"
 
 
 class RecipientAccessForms:
-    """The forms that change the access of a recipient.
-
-    Args:
-        admin: The services of the Admin API.
-        settings: The settings of the gateway.
-    """
+    """The forms that change the access of a recipient."""
 
     def __init__(self, admin: AdminApi, settings: Settings) -> None:
         self._access = admin.recipient_access
@@ -112,11 +107,7 @@ class RecipientAccessForms:
         return self._shown(call, f"the credential {credential} was revoked")
 
     async def _check(self, call: ConsoleCall) -> None:
-        """Check that no one has changed the access since the form was shown.
-
-        Raises:
-            PreconditionFailed: Another administrator has, or the form was sent twice.
-        """
+        """Check that no one has changed the access since the form was shown."""
         state = await self._access.state(call.admin, call.name("recipient"))
         if call.form.text("revision") != access_revision(state):
             raise PreconditionFailed(

@@ -19,11 +19,7 @@ _SEPARATOR = ": "
 
 
 class RecipientForms:
-    """The forms that change recipients.
-
-    Args:
-        admin: The services of the Admin API.
-    """
+    """The forms that change recipients."""
 
     def __init__(self, admin: AdminApi) -> None:
         self._admin = admin
@@ -163,11 +159,7 @@ def _lines(properties: dict[str, str]) -> str | None:
 
 
 def property_values(text: str) -> dict[str, str]:
-    """The properties in lines `name: value`.
-
-    Raises:
-        InvalidRequest: A line is not `name: value`.
-    """
+    """The properties in lines `name: value`."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
         name, separator, value = line.partition(_SEPARATOR.strip())

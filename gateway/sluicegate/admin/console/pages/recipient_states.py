@@ -30,7 +30,6 @@ class RecipientStates:
     """Reads recipients, and decides on their states.
 
     Attributes:
-        access: Reads recipients.
         warn_before: Seconds before its expiry from which a profile is shown as ending.
         now: Epoch milliseconds.
     """
@@ -40,12 +39,7 @@ class RecipientStates:
     now: Callable[[], int] = epoch_ms
 
     async def count(self, admin: Admin, *chosen: tuple[str, RecipientState | None]) -> list[int]:
-        """The numbers of the recipients that `read` would return without a limit.
-
-        Args:
-            admin: The administrator, who manages them.
-            chosen: Texts and states, as for `read`.
-        """
+        """The numbers of the recipients that `read` would return without a limit."""
         return await self.access.count(admin, *(self._where(*each) for each in chosen))
 
     async def read(
@@ -58,16 +52,7 @@ class RecipientStates:
         most: int,
         by_end: bool = False,
     ) -> list[tuple[RecipientSummary, RecipientState]]:
-        """A part of the recipients that an administrator manages, sorted by name.
-
-        Args:
-            admin: The administrator.
-            text: The text that the name, or that of a share that the recipient can read, contains.
-            state: Their state; `None` for all.
-            first: Number of recipients to leave out.
-            most: Maximum number of recipients.
-            by_end: Sort them by the end of their last credential.
-        """
+        """A part of the recipients that an administrator manages, sorted by name."""
         order = (last_expiry(self.now()),) if by_end else ()
         selection = RecipientSelection(self._where(text, state), order=order, offset=first, limit=most)
         found = await self.access.summaries(admin, selection)
@@ -92,12 +77,7 @@ class RecipientStates:
 
 
 def state_of(recipient: RecipientSummary, ends: int) -> RecipientState:
-    """The state of a recipient.
-
-    Args:
-        recipient: The recipient.
-        ends: A profile that expires before this time ends soon, epoch milliseconds.
-    """
+    """The state of a recipient."""
     if recipient.revoked_at is not None:
         return "revoked"
     if recipient.expires_at is None:

@@ -13,11 +13,7 @@ _PAGE = 100
 
 
 class RecipientsPage:
-    """Lists recipients, with a search by name, share and state.
-
-    Args:
-        recipients: Reads recipients with their states.
-    """
+    """Lists recipients, with a search by name, share and state."""
 
     def __init__(self, recipients: RecipientStates) -> None:
         self._recipients = recipients

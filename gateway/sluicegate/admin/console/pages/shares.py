@@ -29,12 +29,7 @@ _SHARE = "/shares/{share}"
 
 
 class SharePages:
-    """Shows shares.
-
-    Args:
-        admin: The services of the Admin API.
-        inspector: Reads what catalogs contain now.
-    """
+    """Shows shares."""
 
     def __init__(self, admin: AdminApi, inspector: Inspector) -> None:
         self._admin = admin

@@ -45,15 +45,7 @@ class FileTotals:
 
 
 class SharedTablePage:
-    """Shows a table or another asset.
-
-    Args:
-        admin: The services of the Admin API.
-        store: The open database.
-        inspector: Finds and reads tables.
-        explainer: Explains the access of a recipient.
-        who_can: Lists the recipients that can read a table.
-    """
+    """Shows a table or another asset."""
 
     def __init__(
         self,

@@ -24,11 +24,7 @@ _TASK = "/tasks/{task}"
 
 
 class TasksPages:
-    """Shows tasks, cancels and retries them.
-
-    Args:
-        admin: The services of the Admin API.
-    """
+    """Shows tasks, cancels and retries them."""
 
     def __init__(self, admin: AdminApi) -> None:
         self._tasks = admin.tasks

@@ -31,8 +31,6 @@ class SchemaNode:
 
     Attributes:
         source: The schema of a catalog that is shared entirely, such as `lake.orders`, or `None`.
-        size: Number of its declared tables and other assets.
-        leaves: Those of them that are shown.
     """
 
     name: str
@@ -47,10 +45,6 @@ class ShareNode:
 
     Attributes:
         source: The catalog that is shared entirely, or `None`.
-        granted: The recipients that are granted the share.
-        size: How much of the share matches the search.
-        schemas: The part that is shown.
-        more: Number of rows that are not shown.
     """
 
     share: StoredShare
@@ -64,15 +58,7 @@ class ShareNode:
 async def share_nodes(
     contents: SharedContents, names: Sequence[str], text: str, *, rows: int, recipients: int
 ) -> list[ShareNode]:
-    """Some shares with what matches a text.
-
-    Args:
-        contents: Reads it.
-        names: The names of the shares.
-        text: The text that names contain.
-        rows: Maximum number of rows of each share.
-        recipients: Maximum number of recipients of each share.
-    """
+    """Some shares with what matches a text."""
     found = await contents.shares(names)
     sizes = await contents.sizes(found, text)
     granted = await contents.recipients(found, recipients)

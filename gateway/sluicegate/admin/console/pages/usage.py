@@ -17,11 +17,7 @@ _MOST_NAMES = 15
 
 
 class UsagePage:
-    """Shows usage.
-
-    Args:
-        admin: The services of the Admin API.
-    """
+    """Shows usage."""
 
     def __init__(self, admin: AdminApi) -> None:
         self._admin = admin

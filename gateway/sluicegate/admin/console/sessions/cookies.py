@@ -14,10 +14,6 @@ class Cookies:
     """Reads and sets cookies. Scripts cannot read them, and other sites' forms are sent without them.
 
     They are `Lax`, because the console would not get a `Strict` cookie after a login at an issuer.
-
-    Args:
-        public_url: The address of the gateway. On https, names have the prefix `__Host-`, with which
-            browsers accept a cookie only from this host, and send it only over https.
     """
 
     def __init__(self, public_url: str) -> None:
@@ -31,14 +27,7 @@ class Cookies:
     def write(
         self, response: Response, name: CookieName, value: str, *, max_age: int | None = None
     ) -> None:
-        """Set a cookie.
-
-        Args:
-            response: Sets it.
-            name: Its name.
-            value: Its value.
-            max_age: Seconds until the browser deletes it; without it, the end of the browser session.
-        """
+        """Set a cookie."""
         response.set_cookie(
             self._full(name),
             value,

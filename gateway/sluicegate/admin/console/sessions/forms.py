@@ -22,11 +22,7 @@ _TAG = 32
 
 
 class Form(Mapping[str, str]):
-    """The fields of a form. A field that occurs several times has its last value.
-
-    Args:
-        fields: Names and values in their order.
-    """
+    """The fields of a form. A field that occurs several times has its last value."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
         self._fields = fields
@@ -51,11 +47,7 @@ class Form(Mapping[str, str]):
 
 
 class FormTokens:
-    """Tokens of forms. Only pages of the same session contain a valid one.
-
-    Args:
-        keys: The signing keys for this purpose.
-    """
+    """Tokens of forms. Only pages of the same session contain a valid one."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -71,11 +63,7 @@ class FormTokens:
         return base64.urlsafe_b64encode(mask + _xor(mask, tag)).decode()
 
     def check(self, token: str, session: bytes) -> None:
-        """Check the token of a form.
-
-        Raises:
-            PermissionDenied: It is missing, or not one of this session.
-        """
+        """Check the token of a form."""
         try:
             raw = base64.b64decode(token, altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
@@ -91,12 +79,7 @@ class FormTokens:
 
 
 async def read_form(request: Request, limit: int) -> Form:
-    """The fields of a form.
-
-    Raises:
-        PayloadTooLarge: It is longer than `limit`.
-        InvalidRequest: It is not an encoded form.
-    """
+    """The fields of a form."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _CONTENT_TYPE:
         raise InvalidRequest(f"the content type of forms is {_CONTENT_TYPE}")
     body = await read_body(request, limit)
@@ -113,11 +96,7 @@ async def read_form(request: Request, limit: int) -> Form:
 
 
 def check_origin(request: Request, public_url: str) -> None:
-    """Check that a page of this gateway has sent a request.
-
-    Raises:
-        PermissionDenied: Another site has sent it, or the browser does not say who.
-    """
+    """Check that a page of this gateway has sent a request."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     own = {f"{urlsplit(public_url).scheme}://{urlsplit(public_url).netloc}", _served(request)}

@@ -31,7 +31,6 @@ class Session:
     """A session that is valid now.
 
     Attributes:
-        digest: Identifies it, and binds its forms to it.
         ends_at: When it ends at the latest, epoch milliseconds.
     """
 
@@ -42,12 +41,6 @@ class Session:
 
 class Sessions:
     """The sessions of all processes and replicas, in the database.
-
-    Args:
-        store: The open database.
-        admin: Issuers of administrators.
-        console: Lifetimes.
-        now: Epoch milliseconds.
 
     Every method raises `Unavailable` if the database does not respond.
     """
@@ -67,11 +60,7 @@ class Sessions:
         self._now = now
 
     async def start_for_token(self, token: str) -> str:
-        """Start a session of the administrator with a token, and return the value of its cookie.
-
-        Raises:
-            Unauthenticated: No administrator has this token.
-        """
+        """Start a session of the administrator with a token, and return the value of its cookie."""
         async with self._store.append() as connection:
             query = select(admins).where(admins.c.digest == digest(token))
             row = (await connection.execute(query)).one_or_none()

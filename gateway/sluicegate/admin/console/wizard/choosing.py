@@ -23,23 +23,14 @@ _REPLACEMENT = "_"
 
 @dataclass(frozen=True, slots=True)
 class TableChoice:
-    """A table to choose.
-
-    Attributes:
-        name: Its name in the catalog.
-        address: The next step with this table.
-    """
+    """A table to choose."""
 
     name: str
     address: str
 
 
 class ChoosingPages:
-    """Browses the catalogs.
-
-    Args:
-        admin: The services of the Admin API.
-    """
+    """Browses the catalogs."""
 
     def __init__(self, admin: AdminApi) -> None:
         self._admin = admin

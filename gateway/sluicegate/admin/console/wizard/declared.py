@@ -21,12 +21,7 @@ def part_of(draft: Draft) -> Part:
 
 
 def declare(draft: Draft, admin: Admin, stored: StoredShares) -> Content:
-    """The shares file that adds the table of a draft, and grants its share.
-
-    Raises:
-        PermissionDenied: The administrator does not manage the share.
-        InvalidRequest: The table or the new recipient exists already, or a chosen recipient does not.
-    """
+    """The shares file that adds the table of a draft, and grants its share."""
     admin.check_share(draft.share)
     share, content = _share(draft, stored)
     recipients = _recipients(draft, admin, stored, share)

@@ -28,15 +28,7 @@ class Draft:
     """The fields of all steps, as texts of a form.
 
     Attributes:
-        catalog: Name of the catalog.
-        table: The table in the catalog, as a shares file calls it.
-        share: The share, which might not exist yet, as might its schema.
-        name: The name of the table for recipients.
-        access_modes: `url`, `dir` or both.
-        recipients: Existing recipients.
         new_recipient: A recipient to create, with the fields after it; or empty.
-        allow_from: Networks, one on each line.
-        properties: `name: value`, one on each line.
     """
 
     catalog: str
@@ -101,11 +93,7 @@ class Draft:
 
     @property
     def recipient(self) -> dict[str, Any]:
-        """The new recipient as in a shares file.
-
-        Raises:
-            InvalidRequest: A line of the properties is not `name: value`.
-        """
+        """The new recipient as in a shares file."""
         entered = {
             "shares": [self.share],
             "allow_from": self.allow_from.split(),

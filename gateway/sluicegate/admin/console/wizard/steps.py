@@ -48,12 +48,7 @@ class ShownChange:
 
 
 class SharingSteps:
-    """Takes a draft through the steps.
-
-    Args:
-        admin: The services of the Admin API.
-        settings: The settings of the gateway.
-    """
+    """Takes a draft through the steps."""
 
     def __init__(self, admin: AdminApi, settings: Settings) -> None:
         self._admin = admin

@@ -29,7 +29,6 @@ class Register:
 
     Attributes:
         count: Their number. They have the numbers from 1 on.
-        is_authentic: Whether a key has sealed it.
     """
 
     count: int
@@ -62,16 +61,7 @@ def choose(
     *,
     takes_stale: bool,
 ) -> Claim:
-    """The chain that a process takes.
-
-    Args:
-        rows: All rows of `audit_chains`.
-        register: The register in them.
-        keys: The keys of the chains.
-        owner: Id of the process.
-        now: Epoch milliseconds.
-        takes_stale: Whether it takes chains whose owner has not released them.
-    """
+    """The chain that a process takes."""
     chains = {row.chain: row for row in rows if 0 < row.chain <= register.count}
     repaired = None if register.is_authentic else _sealed_register(register.count, keys)
     own = [row.chain for row in chains.values() if row.owner == owner]
@@ -92,12 +82,7 @@ def choose(
 
 
 def is_free(row: ChainRow, now: int) -> bool:
-    """Whether no process writes a chain.
-
-    Args:
-        row: Its row.
-        now: Epoch milliseconds.
-    """
+    """Whether no process writes a chain."""
     return row.owner == "" or abs(now - row.renewed_at) > STALE
 
 

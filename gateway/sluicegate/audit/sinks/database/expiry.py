@@ -23,11 +23,7 @@ _DELETED_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ExpiredBlocks:
-    """Blocks at the start of a chain whose records are all old.
-
-    Attributes:
-        first_seq: The column of this name of the last block. Others can have a changed column, too.
-    """
+    """Blocks at the start of a chain whose records are all old."""
 
     first_seq: int
     records: ExpiredRecords
@@ -36,17 +32,7 @@ class ExpiredBlocks:
 async def expired_blocks(
     store: Store, keys: ChainKeys, chain: int, oldest: int
 ) -> ExpiredBlocks | None:
-    """The first blocks of a chain, as far as they only contain records from before a time.
-
-    Args:
-        store: The open database.
-        keys: The keys of the chain.
-        chain: Its number.
-        oldest: The time, epoch milliseconds.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The first blocks of a chain, as far as they only contain records from before a time."""
     head = (await read_end(store, keys, chain)).head
     if head is None:
         return None  # the next record says so, and has a new head

@@ -18,17 +18,7 @@ _PAGE = 1_000
 
 
 async def rows_before(store: Store, chain: int, seq: int | None, most: int) -> list[IndexRow]:
-    """The last rows of a chain whose ranges start before a number, newest first.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        seq: The number, or `None` for all rows.
-        most: Number of rows.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The last rows of a chain whose ranges start before a number, newest first."""
     statement = select(audit_index).where(_COLUMNS.chain == chain)
     if seq is not None:
         statement = statement.where(_COLUMNS.first_seq < seq)
@@ -42,9 +32,6 @@ async def first_gap(store: Store, chain: int, seq: int) -> tuple[int, int | None
 
     Returns:
         The first number, and that of the first record after the gap; `None` if no row follows.
-
-    Raises:
-        Unavailable: The database does not respond.
     """
     ranges = (
         select(_COLUMNS.first_seq, _COLUMNS.last_seq)
@@ -67,11 +54,7 @@ async def first_gap(store: Store, chain: int, seq: int) -> tuple[int, int | None
 
 
 async def add_row(store: Store, row: IndexRow) -> None:
-    """Add a row, unless there is one of a range that starts at the same record.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Add a row, unless there is one of a range that starts at the same record."""
     values = {
         "chain": row.chain,
         "first_seq": row.first_seq,
@@ -85,11 +68,7 @@ async def add_row(store: Store, row: IndexRow) -> None:
 
 
 async def delete_rows(store: Store, chain: int, through: int) -> None:
-    """Delete the rows of ranges that end at a record, or before it.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Delete the rows of ranges that end at a record, or before it."""
     old = delete(audit_index).where(_COLUMNS.chain == chain, _COLUMNS.last_seq <= through)
     async with store.append() as connection:
         await connection.execute(old)

@@ -32,12 +32,7 @@ RANGE_BLOCKS = 256
 
 
 class Indexer:
-    """Indexes the oldest records without an index.
-
-    Args:
-        store: The open database.
-        keys: The keys of the chains.
-    """
+    """Indexes the oldest records without an index."""
 
     def __init__(self, store: Store, keys: ChainKeys) -> None:
         self._store = store
@@ -45,11 +40,7 @@ class Indexer:
         self._places: dict[int, int] = {}  # by chain, the first record that may not be indexed
 
     async def index_next(self, chain: int) -> bool:
-        """Index the next range of a chain, and return whether there may be another one.
-
-        Raises:
-            Unavailable: The database does not respond.
-        """
+        """Index the next range of a chain, and return whether there may be another one."""
         start, before = await first_gap(self._store, chain, self._places.get(chain, 1))
         self._places[chain] = start
         is_complete = before is not None or await has_blocks(
@@ -87,15 +78,6 @@ class _Range:
     """Collects the names in blocks whose lines continue each other.
 
     It starts again after a block that does not continue the one before it.
-
-    Args:
-        keys: The keys of the chain.
-        chain: Its number.
-        after: The line before the first block, if it is known.
-
-    Attributes:
-        start: The first number of the range.
-        blocks: Number of blocks in it.
     """
 
     def __init__(self, keys: ChainKeys, chain: int, after: ChainPosition | None) -> None:

@@ -35,12 +35,7 @@ _T = TypeVar("_T")
 
 
 class PostgresqlTransactions:
-    """Runs transactions on a database that the gateway has opened already.
-
-    Args:
-        database: The URL.
-        timeout: Seconds that a transaction can take.
-    """
+    """Runs transactions on a database that the gateway has opened already."""
 
     def __init__(self, database: DatabaseUrl, *, timeout: float | None = None) -> None:
         self._database = database
@@ -48,19 +43,11 @@ class PostgresqlTransactions:
         self._connection: Connection | None = None
 
     async def claim(self, choosing: Choosing) -> StoredHead:
-        """Take the chain that `choosing` returns, and return its end.
-
-        Raises:
-            Unavailable: The database does not respond in time, or refuses.
-        """
+        """Take the chain that `choosing` returns, and return its end."""
         return await self._run(lambda connection: _claim(connection, choosing))
 
     async def append(self, chain: int, owner: str, last: int, change: ChainChange) -> bool:
-        """Write a block, if the chain belongs to the writer and ends with this line.
-
-        Raises:
-            Unavailable: The database does not respond in time, or refuses.
-        """
+        """Write a block, if the chain belongs to the writer and ends with this line."""
         moved = moved_values(chain, owner, last, change)
         block = block_values(change.block)
 
@@ -71,19 +58,11 @@ class PostgresqlTransactions:
         return await self._run(insert)
 
     async def change(self, chain: int, changing: Changing) -> None:
-        """Lock the head of a chain, and write what `changing` returns for it.
-
-        Raises:
-            Unavailable: The database does not respond in time, or refuses.
-        """
+        """Lock the head of a chain, and write what `changing` returns for it."""
         await self._run(lambda connection: _change(connection, chain, changing))
 
     async def release(self, owner: str) -> None:
-        """Let others take the chain of a writer.
-
-        Raises:
-            Unavailable: The database does not respond in time, or refuses.
-        """
+        """Let others take the chain of a writer."""
         await self._run(lambda connection: connection.execute(sql.RELEASE, owner))
 
     async def aclose(self) -> None:

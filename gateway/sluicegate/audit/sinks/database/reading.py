@@ -51,22 +51,14 @@ class StoredEnd:
 
 
 async def read_chains(store: Store) -> list[ChainRow]:
-    """Return the rows of all numbered chains, and of the register.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return the rows of all numbered chains, and of the register."""
     statement = select(audit_chains).order_by(audit_chains.c.chain)
     async with store.read() as connection:
         return [chain_row(tuple(row)) for row in await connection.execute(statement)]
 
 
 async def read_neighbors(store: Store, chain: int, most: int) -> list[ChainRow]:
-    """Return the rows of the chains that follow a chain by number. The first follows the last.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return the rows of the chains that follow a chain by number. The first follows the last."""
     column = audit_chains.c.chain
     following = select(audit_chains).where(column > chain).order_by(column).limit(most)
     first = select(audit_chains).where(column > 0, column < chain).order_by(column).limit(most)
@@ -78,11 +70,7 @@ async def read_neighbors(store: Store, chain: int, most: int) -> list[ChainRow]:
 
 
 async def chain_numbers(store: Store) -> list[int]:
-    """Return the numbers of all chains with records, also of those that nobody registered.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return the numbers of all chains with records, also of those that nobody registered."""
     numbers = select(audit_chains.c.chain).where(audit_chains.c.chain != SHARED)
     # One look at the index for each chain: a database that groups reads the entire index.
     first = select(func.min(audit_chain_blocks.c.chain).label("chain")).cte("found", recursive=True)
@@ -99,11 +87,7 @@ async def chain_numbers(store: Store) -> list[int]:
 
 
 async def read_end(store: Store, keys: ChainKeys, chain: int) -> StoredEnd:
-    """Return where a chain ends.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return where a chain ends."""
     blocks = _blocks(chain)
     # One statement, so that no other process writes a block in between.
     newest = select(func.max(blocks.c.first_seq)).where(*_in(chain)).scalar_subquery()
@@ -121,11 +105,7 @@ async def read_end(store: Store, keys: ChainKeys, chain: int) -> StoredEnd:
 
 
 async def read_heads(store: Store, keys: ChainKeys) -> dict[int, Head] | None:
-    """Return the heads of all chains by their numbers; `None` if one is missing or not authentic.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Return the heads of all chains by their numbers; `None` if one is missing or not authentic."""
     numbers = await chain_numbers(store)
     rows = [row for row in await read_chains(store) if row.chain != SHARED]
     heads = {row.chain: row.head for row in rows if is_authentic(keys, row.chain, row.head, row.seal)}
@@ -136,18 +116,7 @@ async def read_heads(store: Store, keys: ChainKeys) -> dict[int, Head] | None:
 
 
 async def has_blocks(store: Store, chain: int, seq: int, *, records: int, blocks: int) -> bool:
-    """Whether a chain has many records or blocks from a record on, as columns say.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        seq: Number of the record.
-        records: Number of records that suffices.
-        blocks: Number of blocks that suffices.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """Whether a chain has many records or blocks from a record on, as columns say."""
     first_seq = _blocks(chain).c.first_seq
     some = select(first_seq).where(*_in(chain), first_seq >= seq).order_by(first_seq).limit(blocks)
     found = some.subquery()
@@ -159,11 +128,7 @@ async def has_blocks(store: Store, chain: int, seq: int, *, records: int, blocks
 
 
 async def blocks_from(store: Store, chain: int, seq: int | None = None) -> AsyncIterator[Block]:
-    """The blocks of a chain whose first line has at least the number `seq`, oldest first.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The blocks of a chain whose first line has at least the number `seq`, oldest first."""
     async for page in pages_from(store, chain, seq):
         for block in page:
             yield block
@@ -172,17 +137,7 @@ async def blocks_from(store: Store, chain: int, seq: int | None = None) -> Async
 async def pages_from(
     store: Store, chain: int, seq: int | None = None, *, before: int | None = None
 ) -> AsyncIterator[Sequence[Block]]:
-    """The blocks of a chain whose first line has at least a number, oldest first, some at a time.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        seq: The number, or `None` for all blocks.
-        before: Only blocks whose first line has a smaller number than this.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The blocks of a chain whose first line has at least a number, oldest first, some at a time."""
     first_seq = _blocks(chain).c.first_seq
     limits = [] if before is None else [first_seq < before]
     start = [] if seq is None else [first_seq >= seq]
@@ -203,18 +158,7 @@ async def pages_before(
     first: int | None = None,
     claimed_since: int | None = None,
 ) -> AsyncIterator[Sequence[Block]]:
-    """The blocks of a chain whose first line has a smaller number, newest first, some at a time.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        seq: The number, or `None` for all blocks.
-        first: Only blocks whose first line has at least this number.
-        claimed_since: Only blocks whose column `last_at` is at least this time, epoch milliseconds.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The blocks of a chain whose first line has a smaller number, newest first, some at a time."""
     blocks = _blocks(chain)
     limits = [] if claimed_since is None else [blocks.c.last_at >= claimed_since]
     if first is not None:
@@ -231,11 +175,7 @@ async def pages_before(
 
 
 async def claimed_start(store: Store, chain: int, since: int) -> int | None:
-    """The first number of the first block that contains records from a time on, as columns say.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The first number of the first block that contains records from a time on, as columns say."""
     blocks = _blocks(chain)
     first = select(func.min(blocks.c.first_seq)).where(*_in(chain), blocks.c.last_at >= since)
     async with store.read() as connection:
@@ -244,17 +184,7 @@ async def claimed_start(store: Store, chain: int, since: int) -> int | None:
 
 
 async def claimed_end(store: Store, chain: int, until: int, before: int | None) -> int | None:
-    """The first number of the last block that contains records from before a time, as columns say.
-
-    Args:
-        store: The open database.
-        chain: Number of the chain.
-        until: The time, epoch milliseconds.
-        before: Only blocks whose first line has a smaller number than this.
-
-    Raises:
-        Unavailable: The database does not respond.
-    """
+    """The first number of the last block that contains records from before a time, as columns say."""
     blocks = _blocks(chain)
     first_seq = blocks.c.first_seq
     last = select(first_seq).where(*_in(chain), blocks.c.first_at < until, first_seq < BEYOND)

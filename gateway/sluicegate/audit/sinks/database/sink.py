@@ -43,15 +43,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class _OwnChain:
-    """The chain of this writer.
-
-    Attributes:
-        chain: Its number.
-        sealer: Seals its lines.
-        head: The head after which it continues.
-        stored_seq: Number of the last line, as the stored head says.
-        notes: What was wrong with it, for the next block.
-    """
+    """The chain of this writer."""
 
     chain: int
     sealer: Sealer
@@ -65,11 +57,6 @@ class DatabaseSink:
 
     It takes a chain with its first block. If another process takes this chain, for example because this
     one was suspended, the next block is written to another chain.
-
-    Args:
-        transactions: Run the transactions that write.
-        store: The open database, for reads.
-        keys: The keys of the chains.
     """
 
     name = DATABASE
@@ -90,11 +77,7 @@ class DatabaseSink:
         self._writing = asyncio.Lock()
 
     async def append(self, entries: Sequence[LogEntry]) -> None:
-        """Add records to the chain, in one block.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Add records to the chain, in one block."""
         async with self._writing:
             await self._append(entries)
 
@@ -118,9 +101,6 @@ class DatabaseSink:
         """Delete the oldest blocks that only contain records from before `oldest`, epoch milliseconds.
 
         Those of other processes that write are left to them.
-
-        Raises:
-            Unavailable: The database does not respond.
         """
         for chain in [SHARED, *await self._maintained()]:
             while (expired := await expired_blocks(self._store, self._keys, chain, oldest)) is not None:
@@ -132,11 +112,7 @@ class DatabaseSink:
                 await delete_rows(self._store, chain, expired.records.last.seq)
 
     async def seal_others(self) -> None:
-        """Record where other chains end, so that their ends can't be removed without a trace.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Record where other chains end, so that their ends can't be removed without a trace."""
         if self._known is None:
             return
         ends: dict[int, str] = {}
@@ -150,11 +126,7 @@ class DatabaseSink:
             await self.append([heads(ends)])
 
     async def index_records(self) -> bool:
-        """Index a range of its chain, or of one that nobody writes, unless all are indexed.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Index a range of its chain, or of one that nobody writes, unless all are indexed."""
         for chain in [SHARED, *await self._maintained()]:
             if await self._indexer.index_next(chain):
                 return True

@@ -32,11 +32,7 @@ _T = TypeVar("_T")
 
 
 class SqliteTransactions:
-    """Runs transactions on an SQLite file, which the gateway has opened already.
-
-    Args:
-        file: Path of the file.
-    """
+    """Runs transactions on an SQLite file, which the gateway has opened already."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -44,37 +40,21 @@ class SqliteTransactions:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit-log")
 
     async def claim(self, choosing: Choosing) -> StoredHead:
-        """Take the chain that `choosing` returns, and return its end.
-
-        Raises:
-            Unavailable: The file can't be written, or another process has locked it for too long.
-        """
+        """Take the chain that `choosing` returns, and return its end."""
         return await self._run(lambda connection: _claim(connection, choosing))
 
     async def append(self, chain: int, owner: str, last: int, change: ChainChange) -> bool:
-        """Write a block, if the chain belongs to the writer and ends with this line.
-
-        Raises:
-            Unavailable: The file can't be written, or another process has locked it for too long.
-        """
+        """Write a block, if the chain belongs to the writer and ends with this line."""
         moved = moved_values(chain, owner, last, change)
         block = (chain, *block_values(change.block))
         return await self._run(lambda connection: _append(connection, moved, block))
 
     async def change(self, chain: int, changing: Changing) -> None:
-        """Lock the file, and write what `changing` returns for the head of a chain.
-
-        Raises:
-            Unavailable: The file can't be written, or another process has locked it for too long.
-        """
+        """Lock the file, and write what `changing` returns for the head of a chain."""
         await self._run(lambda connection: _change(connection, chain, changing))
 
     async def release(self, owner: str) -> None:
-        """Let others take the chain of a writer.
-
-        Raises:
-            Unavailable: The file can't be written, or another process has locked it for too long.
-        """
+        """Let others take the chain of a writer."""
         await self._run(lambda connection: _execute(connection, sql.RELEASE, owner))
 
     async def aclose(self) -> None:

@@ -30,15 +30,7 @@ def chain_name(chain: int) -> str:
 def is_authentic(
     keys: ChainKeys, chain: int, head: Head, seal: bytes, *, has_blocks: bool = True
 ) -> bool:
-    """Whether a key has sealed a head, or it is that of a new database.
-
-    Args:
-        keys: The keys of the chains.
-        chain: Number of the chain.
-        head: The head.
-        seal: Its seal.
-        has_blocks: Whether the chain has blocks.
-    """
+    """Whether a key has sealed a head, or it is that of a new database."""
     if chain == SHARED and seal == b"" and head == Head() and not has_blocks:
         return True  # numbered chains are sealed when they are registered
     return keys.accepts_head(chain_name(chain), head, seal)
@@ -50,7 +42,6 @@ class StoredHead:
 
     Attributes:
         seal: What authenticates the head; empty in a new database.
-        newest: The last line of the newest block, as the block says.
     """
 
     head: Head
@@ -78,9 +69,6 @@ class ChainChange:
     """What a transaction writes.
 
     Attributes:
-        head: The new head.
-        seal: Its seal.
-        block: The new block.
         delete_through: If it is not `None`, blocks are deleted up to the one that contains this line.
     """
 
@@ -95,8 +83,6 @@ class ChainRow:
     """A row of `audit_chains`.
 
     Attributes:
-        chain: Number of the chain; 0 for the register.
-        stored: Its head; the last line of the register has the number of chains.
         owner: Id of the writer, or empty.
         renewed_at: When the owner wrote last, epoch milliseconds.
     """
@@ -113,11 +99,8 @@ class Claim:
     """The chain that a writer takes.
 
     Attributes:
-        chain: Its number.
-        owner: Id of the writer.
         at: Now, epoch milliseconds.
         seal: The seal of its empty head, if the chain is created.
-        chains: The number of chains that is then registered, and the seal of the register.
     """
 
     chain: int
@@ -138,46 +121,21 @@ class Transactions(Protocol):
     """Runs transactions on one connection, in sequence."""
 
     async def claim(self, choosing: Choosing) -> StoredHead:
-        """Take the chain that `choosing` returns, and return its end.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Take the chain that `choosing` returns, and return its end."""
 
     async def append(self, chain: int, owner: str, last: int, change: ChainChange) -> bool:
         """Write a block, without waiting for the writers of other chains.
 
-        Args:
-            chain: The chain.
-            owner: Id of the writer.
-            last: Number of the last line.
-            change: What to write.
-
         Returns:
             Whether the chain belonged to the writer and ended with this line. Otherwise, nothing is
             written.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
         """
 
     async def change(self, chain: int, changing: Changing) -> None:
-        """Lock the head of a chain, and write what `changing` returns for it.
-
-        Args:
-            chain: The chain.
-            changing: Is fast, does no I/O, and can run on another thread.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Lock the head of a chain, and write what `changing` returns for it."""
 
     async def release(self, owner: str) -> None:
-        """Let others take the chain of a writer.
-
-        Raises:
-            Unavailable: The database does not respond within a bounded time, or refuses.
-        """
+        """Let others take the chain of a writer."""
 
     async def aclose(self) -> None:
         """Close the connection."""

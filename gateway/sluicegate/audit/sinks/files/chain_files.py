@@ -31,17 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class ChainFiles:
-    """The files of a chain, of which this is the only writer.
-
-    Args:
-        directory: The directory.
-        slot: Number of the chain in the directory.
-        head_file: Its locked head.
-        keys: The keys of the chain.
-
-    Raises:
-        OSError: A file can't be read or repaired.
-    """
+    """The files of a chain, of which this is the only writer."""
 
     def __init__(self, directory: Path, slot: int, head_file: HeadFile, keys: ChainKeys) -> None:
         self._directory = directory
@@ -61,15 +51,7 @@ class ChainFiles:
         self._measured = 0
 
     def append(self, entries: Sequence[LogEntry], *, max_size: int) -> None:
-        """Add records, all or none, and return when they are durable.
-
-        Args:
-            entries: The records.
-            max_size: Bytes of a file, after which another one is started.
-
-        Raises:
-            OSError: They can't be stored.
-        """
+        """Add records, all or none, and return when they are durable."""
         added = [*self._notes, *entries]
         if not added:
             return
@@ -83,11 +65,7 @@ class ChainFiles:
         self._move(Head(last, self._head.checkpoint))
 
     def delete_excess(self, keep: int, *, max_size: int) -> None:
-        """Delete the oldest files if all together are larger than `keep` full files.
-
-        Raises:
-            OSError: The record of the deletion can't be stored, or a file can't be deleted.
-        """
+        """Delete the oldest files if all together are larger than `keep` full files."""
         if len(self._segments) <= keep or len(self._segments) == self._measured:
             return  # only a new file can make them too many
         self._measured = len(self._segments)
@@ -110,18 +88,11 @@ class ChainFiles:
         """The first files, as far as their records are all from before a time, epoch milliseconds.
 
         It changes nothing, so that another thread can call it while this one writes.
-
-        Raises:
-            OSError: A file can't be read.
         """
         return expired_files([*self._segments], self._keys, self._head.checkpoint, oldest)
 
     def delete_expired(self, expired: ExpiredFiles, oldest: int, *, max_size: int) -> None:
-        """Delete the files that `expired` returned.
-
-        Raises:
-            OSError: The record of the deletion can't be stored, or a file can't be deleted.
-        """
+        """Delete the files that `expired` returned."""
         if self._segments[: len(expired.segments)] != expired.segments:
             return  # there were more than `keep`
         is_all = len(expired.segments) == len(self._segments)
@@ -130,11 +101,7 @@ class ChainFiles:
         self._delete(len(expired.segments), expired.records, {"before": oldest}, max_size)
 
     def start_segment_after(self, age: int) -> None:
-        """Start another file if the current one has existed for `age` seconds.
-
-        Raises:
-            OSError: A file can't be read or created.
-        """
+        """Start another file if the current one has existed for `age` seconds."""
         first_at = started(self._segments[-1].path) if self._segments else None
         if first_at is not None and time.time() - first_at / 1000 > age:
             self._start_another()

@@ -17,11 +17,7 @@ _LARGEST_LINE = 128 * 1024
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A file with lines of a chain.
-
-    Attributes:
-        first_seq: Number of its first line.
-    """
+    """A file with lines of a chain."""
 
     first_seq: int
     path: Path
@@ -58,11 +54,7 @@ def segments(directory: Path, slot: int) -> list[Segment]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their offsets. Only the last one can be without a line break.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+    """The lines of a file with their offsets. Only the last one can be without a line break."""
     offset = 0
     with path.open("rb") as file:
         while line := file.readline(_LARGEST_LINE):
@@ -71,11 +63,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def first_seq_of(path: Path) -> int | None:
-    """The number of the first line of a file; `None` without one.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+    """The number of the first line of a file; `None` without one."""
     for _, line in lines(path):
         try:
             return parse_line(line.rstrip(b"\n")).seq
@@ -85,11 +73,7 @@ def first_seq_of(path: Path) -> int | None:
 
 
 def last_lines(path: Path) -> list[bytes]:
-    """The last two lines of a file, without line breaks; fewer if it has fewer, but at least one.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+    """The last two lines of a file, without line breaks; fewer if it has fewer, but at least one."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 2 * _LARGEST_LINE, 0))
@@ -97,11 +81,7 @@ def last_lines(path: Path) -> list[bytes]:
 
 
 def is_complete(path: Path) -> bool:
-    """Whether a file is empty or ends with a line break.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+    """Whether a file is empty or ends with a line break."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))

@@ -26,17 +26,7 @@ class ExpiredFiles:
 def expired_files(
     segments: Sequence[Segment], keys: ChainKeys, after: ChainPosition, oldest: int
 ) -> ExpiredFiles | None:
-    """The first files, as far as they only contain records from before a time.
-
-    Args:
-        segments: The files, in order.
-        keys: The keys of the chain.
-        after: The last line that was deleted.
-        oldest: The time, epoch milliseconds.
-
-    Raises:
-        OSError: A file can't be read.
-    """
+    """The first files, as far as they only contain records from before a time."""
     check = ExpiryCheck(keys, after, oldest)
     expired = None
     for number, segment in enumerate(segments, 1):
@@ -57,9 +47,6 @@ def excess(segments: Sequence[Segment], keep: int, max_size: int) -> int:
 
     Their number does not decide, because anyone can split a file. A file counts as a full one at most,
     because anyone can append to it.
-
-    Raises:
-        OSError: A file can't be read.
     """
     # The last file has just been started.
     sizes = [min(each.path.stat().st_size, max_size) for each in segments[:-1]]
@@ -73,18 +60,7 @@ def excess(segments: Sequence[Segment], keep: int, max_size: int) -> int:
 def end_of_first(
     count: int, segments: Sequence[Segment], keys: ChainKeys, after: ChainPosition
 ) -> ExpiredRecords | None:
-    """Where the first `count` files end; `None` if `count` is 0.
-
-    Args:
-        count: Less than the number of files.
-        segments: The files, in order.
-        keys: The keys of the chain.
-        after: The last line that was deleted.
-
-    Raises:
-        OSError: A file can't be read.
-        ValueError: The files are not one chain without gaps. The message names one.
-    """
+    """Where the first `count` files end; `None` if `count` is 0."""
     previous, end = after, None
     for number, segment in enumerate(segments, 1):
         _check_continues(_first_line(segment.path), previous, keys, segment.path.name)
@@ -97,11 +73,7 @@ def end_of_first(
 
 
 def started(path: Path) -> int | None:
-    """When the first record of a file was made, epoch milliseconds; `None` without one.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+    """When the first record of a file was made, epoch milliseconds; `None` without one."""
     return time_of(_first_line(path))
 
 

@@ -14,13 +14,7 @@ _SIZE = 512
 
 
 class HeadFile:
-    """An open and locked head.
-
-    Args:
-        descriptor: The file, which is locked.
-        chain: Name of the chain.
-        keys: The keys of the chain.
-    """
+    """An open and locked head."""
 
     def __init__(self, descriptor: int, chain: str, keys: ChainKeys) -> None:
         self._descriptor = descriptor
@@ -33,9 +27,6 @@ class HeadFile:
 
         Returns:
             `None` if another writer has locked it.
-
-        Raises:
-            OSError: It can't be opened.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(head_path(directory, slot), flags, 0o600)

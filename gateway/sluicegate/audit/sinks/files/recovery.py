@@ -14,12 +14,7 @@ from sluicegate.audit.sinks.files.directory import Segment, is_complete, last_li
 
 @dataclass(slots=True)
 class Recovered:
-    """The end of a chain.
-
-    Attributes:
-        head: Where it ends.
-        notes: Records of what was repaired, and of what is wrong with it.
-    """
+    """The end of a chain."""
 
     head: Head
     notes: list[LogEntry] = field(default_factory=list)
@@ -29,15 +24,8 @@ class Recovered:
 def without_deleted(stored: Head | None, segments: Sequence[Segment]) -> list[Segment]:
     """Remove files that the gateway has deleted from the chain, if it was stopped meanwhile.
 
-    Args:
-        stored: The head, or `None` if it is not authentic.
-        segments: The files, in order.
-
     Returns:
         The other files. A file with later records stays, whatever its name is.
-
-    Raises:
-        OSError: A file can't be read or removed.
     """
     kept = []
     for segment in segments:
@@ -66,13 +54,7 @@ def recover(
     exist. They belong to the chain if their MACs continue it.
 
     Args:
-        stored: The head, or `None` if it is not authentic.
-        segments: The files, in order.
-        keys: The keys of the chain.
         is_new: Whether the head was never written.
-
-    Raises:
-        OSError: A file can't be read or repaired.
     """
     torn = [_cut_incomplete_line(segments[-1].path)] if segments else []
     found = (

@@ -26,15 +26,7 @@ _T = TypeVar("_T")
 
 
 class FileSink:
-    """Writes to the files of one chain in a directory.
-
-    Args:
-        chain: The files.
-        directory: The directory.
-        keys: The keys of the chains.
-        settings: The settings of the sink.
-        retention: Seconds for which records are stored.
-    """
+    """Writes to the files of one chain in a directory."""
 
     def __init__(
         self,
@@ -55,11 +47,7 @@ class FileSink:
 
     @classmethod
     def open(cls, settings: FileSinkSettings, keys: ChainKeys, retention: int) -> FileSink:
-        """Create the directory, and open the first chain that no other writer uses.
-
-        Raises:
-            ConfigurationError: The directory can't be used.
-        """
+        """Create the directory, and open the first chain that no other writer uses."""
         directory = Path(settings.path)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,19 +65,11 @@ class FileSink:
         )
 
     async def append(self, entries: Sequence[LogEntry]) -> None:
-        """Add records to the files.
-
-        Raises:
-            Unavailable: The disk is full, fails, or does not respond in time.
-        """
+        """Add records to the files."""
         await self._run(partial(self._append, entries))
 
     async def delete_before(self, oldest: int) -> None:
-        """Delete files with only records from before `oldest`, epoch milliseconds.
-
-        Raises:
-            Unavailable: A file can't be deleted.
-        """
+        """Delete files with only records from before `oldest`, epoch milliseconds."""
         await self._run(self._start_another_if_old)
         # Files are read on another thread, because requests wait for the one that writes.
         expired = await self._aside(partial(self._chain.expired, oldest))
@@ -161,11 +141,7 @@ class FileSink:
 
 
 def open_chain(directory: Path, slot: int, keys: ChainKeys) -> ChainFiles | None:
-    """Open a chain, unless another writer uses it.
-
-    Raises:
-        OSError: Its files can't be used.
-    """
+    """Open a chain, unless another writer uses it."""
     head_file = HeadFile.lock(directory, slot, keys)
     if head_file is None:
         return None

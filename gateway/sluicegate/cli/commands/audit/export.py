@@ -90,11 +90,7 @@ async def _export(
 
 @contextmanager
 def _opened(path: Path | None) -> Iterator[_Write]:
-    """A function that writes to a new private file, or to standard output.
-
-    Raises:
-        ConfigurationError: The file exists, or can't be written.
-    """
+    """A function that writes to a new private file, or to standard output."""
     if path is None:
         yield sys.stdout.buffer.write
         sys.stdout.buffer.flush()

@@ -22,12 +22,7 @@ class GatewayRefused(SluicegateError):
 
 
 class ProfileClient:
-    """Sends requests as a recipient.
-
-    Args:
-        profile: The members of the profile.
-        path: The file of the profile, for error messages.
-    """
+    """Sends requests as a recipient."""
 
     def __init__(self, profile: Mapping[str, Any], path: Path) -> None:
         self._profile = profile
@@ -36,11 +31,7 @@ class ProfileClient:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """A client for the recipient of a profile file.
-
-        Raises:
-            ConfigurationError: The file is not a profile.
-        """
+        """A client for the recipient of a profile file."""
         try:
             profile = orjson.loads(path.read_bytes())
         except orjson.JSONDecodeError:
@@ -50,16 +41,7 @@ class ProfileClient:
         return cls(profile, path)
 
     async def post(self, names: tuple[str, ...], body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a POST request and return the JSON response.
-
-        Args:
-            names: The path segments below the endpoint, not encoded.
-            body: The request body, sent as JSON.
-
-        Raises:
-            GatewayRefused: The gateway returns an error, or does not respond.
-            ConfigurationError: The profile has no credentials of a supported type.
-        """
+        """Send a POST request and return the JSON response."""
         token = await self._access_token()
         address = "/".join((self._endpoint, *(quote(name, safe="") for name in names)))
         return await self._send(

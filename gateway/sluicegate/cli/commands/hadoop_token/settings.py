@@ -12,12 +12,7 @@ _LOCATION = "HADOOP_TOKEN_FILE_LOCATION"
 
 
 def describe_issued(file: Path, tokens: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines to print after tokens were issued.
-
-    Args:
-        file: The token file.
-        tokens: The member `tokens` of the gateway's response.
-    """
+    """The lines to print after tokens were issued."""
     path = str(file.absolute())
     properties = {key: value for token in tokens for key, value in token["configuration"].items()}
     for token in tokens:

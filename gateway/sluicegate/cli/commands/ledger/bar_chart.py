@@ -19,11 +19,6 @@ def bar_chart(rows: Sequence[tuple[str, int]], width: int, steps: str = _BLOCKS)
     """A line for each row: its title, its bar, and its number. The largest number fills the width.
 
     Invisible characters of titles are escaped, and long titles are shortened.
-
-    Args:
-        rows: Titles and numbers, none of which is negative.
-        width: Columns of each line.
-        steps: Characters from an empty to a full cell.
     """
     titles = [_shortened(printable(title)) for title, _ in rows]
     numbers = [f"{number:,}" for _, number in rows]

@@ -16,11 +16,7 @@ from sluicegate.cli.output import json_option, print_json
 
 
 def _end_options(sessions: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The options of commands that end access.
-
-    Args:
-        sessions: The help text of `--sessions`.
-    """
+    """The options of commands that end access."""
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
         option = click.option("--sessions", is_flag=True, help=sessions)

@@ -10,12 +10,7 @@ from sluicegate.cli.output import print_json
 
 
 def print_link(made: dict[str, Any], *, as_json: bool = False) -> None:
-    """Print a link on standard output; what to do with it, on standard error.
-
-    Args:
-        made: The response with the link.
-        as_json: Print an object with `recipient`, `activation_url` and `expires_at` instead.
-    """
+    """Print a link on standard output; what to do with it, on standard error."""
     if as_json:
         print_json({name: made[name] for name in ("recipient", "activation_url", "expires_at")})
         return

@@ -12,13 +12,7 @@ from sluicegate.cli.management.target import path_of
 
 
 def end_sessions(ctx: click.Context, name: str, *, quiet: bool) -> list[dict[str, Any]]:
-    """End a recipient's sessions in every storage that vends, and print the outcomes.
-
-    Args:
-        ctx: The command.
-        name: The recipient.
-        quiet: Print errors only, on standard error.
-    """
+    """End a recipient's sessions in every storage that vends, and print the outcomes."""
     path = path_of("/recipients/{}/sessions/end", name)
     answer = manage(ctx, lambda target: target.send("POST", path))
     outcomes: list[dict[str, Any]] = answer.content["items"]

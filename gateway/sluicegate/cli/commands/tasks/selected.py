@@ -27,11 +27,7 @@ Query = list[tuple[str, str]]
 
 
 def selecting_options(statuses: Collection[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The filters of a command that changes tasks, and `--dry-run` and `--yes`.
-
-    Args:
-        statuses: The states of tasks that it can change.
-    """
+    """The filters of a command that changes tasks, and `--dry-run` and `--yes`."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = yes_option(command)
@@ -60,20 +56,7 @@ def change_selected(
     as_json: bool,
     **filters: str | None,
 ) -> None:
-    """Show the tasks that filters select, prompt, and change each of them.
-
-    Args:
-        ctx: The command.
-        action: `cancel` or `retry`.
-        statuses: The states of tasks that can be changed.
-        yes: Do not prompt.
-        dry_run: Only show them.
-        as_json: Print the changed records.
-        **filters: The values of the options; `None` for those that were not given.
-
-    Raises:
-        InvalidRequest: No filter was given.
-    """
+    """Show the tasks that filters select, prompt, and change each of them."""
     query = given(**filters)
     if not query:
         raise InvalidRequest(f"name a task, or select tasks by {_or(sorted(filters))}")

@@ -19,13 +19,7 @@ from sluicegate.vending import Vending
 
 
 class AssetCredentials:
-    """Vends credentials for one asset or version.
-
-    Args:
-        resolver: Finds directories.
-        descriptions: Finds the directories of volumes and skills.
-        vending: Vends the credentials.
-    """
+    """Vends credentials for one asset or version."""
 
     def __init__(
         self, resolver: AssetResolver, descriptions: AssetDescriptions, vending: Vending
@@ -35,23 +29,11 @@ class AssetCredentials:
         self._vending = vending
 
     async def of_directory(self, principal: Principal, shared: SharedAsset) -> TemporaryCredentials:
-        """Credentials for a volume or skill.
-
-        Raises:
-            NotFound: The catalog no longer has the asset.
-            UnsupportedOperation: Its storage offers no temporary credentials.
-            Unavailable: The catalog, or the vendor, cannot be used now.
-        """
+        """Credentials for a volume or skill."""
         return await self._issue(principal, shared, await self._descriptions.source(shared))
 
     async def check(self, shared: SharedAsset) -> tuple[str, ...]:
-        """The directories whose credentials a recipient can request, as far as no vendor refuses them.
-
-        Raises:
-            NotFound: The catalog no longer has the asset, or no version of a model is `READY`.
-            UnsupportedOperation: Its storage offers no temporary credentials.
-            Unavailable: The catalog cannot be used now.
-        """
+        """The directories whose credentials a recipient can request, unless a vendor refuses them."""
         if shared.kind == "model":
             versions = shared_versions(shared, await self._resolver.versions(shared))
             sources = [self._source(shared, each) for each in versions if is_ready(each)]
@@ -72,13 +54,7 @@ class AssetCredentials:
     async def of_version(
         self, principal: Principal, shared: SharedAsset, version: ModelVersion
     ) -> TemporaryCredentials:
-        """Credentials for a version of a model.
-
-        Raises:
-            UnsupportedOperation: The version is not `READY`, or its storage offers no temporary
-                credentials.
-            Unavailable: The vendor cannot be used now.
-        """
+        """Credentials for a version of a model."""
         check_ready(shared, version)
         return await self._issue(principal, shared, self._source(shared, version))
 

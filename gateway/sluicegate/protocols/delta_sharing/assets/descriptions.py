@@ -27,12 +27,7 @@ _AT_ONCE: Final = 16
 
 
 class AssetDescriptions:
-    """Describes assets with what their catalogs and `SKILL.md` files contain.
-
-    Args:
-        resolver: Queries the catalogs.
-        skills: Reads `SKILL.md` files.
-    """
+    """Describes assets with what their catalogs and `SKILL.md` files contain."""
 
     def __init__(self, resolver: AssetResolver, skills: SkillFiles) -> None:
         self._resolver = resolver
@@ -61,13 +56,7 @@ class AssetDescriptions:
         return [each for each in found if each is not None]
 
     async def of(self, principal: Principal, shared: SharedAsset) -> dict[str, Any]:
-        """One asset.
-
-        Raises:
-            NotFound: The catalog no longer has the asset.
-            UnsupportedOperation: The `SKILL.md` of a skill is missing or not valid.
-            Unavailable: The catalog or store cannot be used now.
-        """
+        """One asset."""
         named = listing.table(shared)
         if shared.kind == "model":
             return named | await self._model(shared)
@@ -98,12 +87,7 @@ class AssetDescriptions:
         return named | {"storageLocation": source.location}
 
     async def source(self, shared: SharedAsset) -> CatalogTable:
-        """The directory of a volume or skill.
-
-        Raises:
-            NotFound: The catalog no longer has the asset.
-            Unavailable: The catalog cannot be used now, or no storage serves the directory.
-        """
+        """The directory of a volume or skill."""
         found = await self._resolver.locate(shared)
         if found.location is None:
             raise Unavailable(

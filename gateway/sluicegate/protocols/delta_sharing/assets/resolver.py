@@ -110,13 +110,7 @@ class AssetName:
 
 
 class AssetResolver:
-    """Finds the assets that a recipient names, within its grants and what policies allow of them.
-
-    Args:
-        grants: The recipients' grants.
-        resolver: Finds schemas, and calls policies.
-        instances: Catalogs and storage.
-    """
+    """Finds the assets that a recipient names, within its grants and what policies allow of them."""
 
     def __init__(self, grants: Grants, resolver: Resolver, instances: Instances) -> None:
         self._grants = grants
@@ -132,10 +126,6 @@ class AssetResolver:
         """The assets of a kind in a schema, sorted by casefolded name: declared ones, and listed ones.
 
         A declared asset replaces the catalog's asset with the same name.
-
-        Raises:
-            NotFound: The catalog no longer has an entirely shared schema.
-            Unavailable: The catalog of an entirely shared schema does not respond.
         """
         return await self._with_listed(schema, kind, await self._grants.assets(schema, kind))
 
@@ -143,9 +133,6 @@ class AssetResolver:
         """The assets of a kind in all schemas of a share, sorted by casefolded names.
 
         If a catalog is down, only the assets that it lists are missing.
-
-        Raises:
-            NotFound: The share does not exist, or it was not granted.
         """
         stored = {schema.id for schema in await self._grants.schemas(principal, share)}
 
@@ -161,23 +148,16 @@ class AssetResolver:
         return await tables_of_all(schemas, every, shared_as, declared)
 
     async def shown(self, principal: Principal, assets: Sequence[SharedAsset]) -> Sequence[SharedAsset]:
-        """Return the granted assets that a recipient can see. Calls each policy once for all of them.
+        """Return the granted assets that a recipient can see.
 
-        Raises:
-            Unavailable: A policy cannot be evaluated now.
+        Calls each policy once for all of them.
         """
         return await self._resolver.shown(principal, assets)
 
     async def asset(
         self, principal: Principal, named: AssetName, action: PolicyAction = "read"
     ) -> SharedAsset:
-        """The shared asset with a name.
-
-        Raises:
-            NotFound: The asset does not exist, its share was not granted, or a policy hides it.
-            PermissionDenied: `action` requests temporary credentials, and a policy denies them.
-            Unavailable: A policy, or the catalog of a share, does not respond now.
-        """
+        """The shared asset with a name."""
         schema = await self._resolver.schema(principal, named.share, named.schema)
         found = await self.asset_of(schema, named.kind, named.name)
         missing = NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
@@ -196,12 +176,7 @@ class AssetResolver:
         return found
 
     async def asset_of(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:
-        """An asset of a schema, before policies decide; `None` if there is none.
-
-        Raises:
-            NotFound: The catalog no longer has an entirely shared schema.
-            Unavailable: The catalog of an entirely shared schema does not respond.
-        """
+        """An asset of a schema, before policies decide; `None` if there is none."""
         declared = await self._grants.asset(schema, kind, name)
         if declared is not None or schema.source is None:
             return declared
@@ -221,12 +196,7 @@ class AssetResolver:
         return [merged[key] for key in sorted(merged)]
 
     async def locate(self, shared: SharedAsset) -> CatalogAsset:
-        """Look up an asset in its catalog.
-
-        Raises:
-            NotFound: The catalog no longer has the asset.
-            Unavailable: The catalog cannot be used now.
-        """
+        """Look up an asset in its catalog."""
         with span("resolve", catalog=shared.catalog), errors_about(shared):
             catalog = self._instances.catalog(shared.catalog)
             return await catalog.load_asset(shared.kind, shared.identifier)
@@ -239,11 +209,7 @@ class AssetResolver:
     def directory(
         self, shared: SharedAsset, identity: str, location: str, vendor: CredentialVendor | None
     ) -> CatalogTable:
-        """A directory of an asset, as vending and storage need it, in canonical form.
-
-        Raises:
-            Unavailable: No configured storage serves the location, or it has a segment `.` or `..`.
-        """
+        """A directory of an asset, as vending and storage need it, in canonical form."""
         with errors_about(shared):
             canonical, _ = self._instances.storage_for(location)
             if {".", ".."} & set(canonical.split("/")):

@@ -48,17 +48,7 @@ _Issue = Callable[[Request, Principal, SharedAsset], Awaitable[TemporaryCredenti
 
 
 class AssetEndpoints:
-    """The request handlers, each for all kinds of assets.
-
-    Args:
-        authentication: Identifies recipients.
-        grants: The recipients' grants.
-        resolver: Finds assets.
-        descriptions: Describes them.
-        credentials: Vends credentials for them.
-        tokens: Signs page tokens.
-        max_body: Maximum bytes of a request's body.
-    """
+    """The request handlers, each for all kinds of assets."""
 
     def __init__(
         self,

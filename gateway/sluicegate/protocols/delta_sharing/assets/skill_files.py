@@ -51,15 +51,7 @@ class SkillFields:
 
 
 def parse_front_matter(content: bytes) -> SkillFields:
-    """Parse the beginning of a `SKILL.md` file.
-
-    Args:
-        content: The file's first `MOST_BYTES` bytes, or all of them.
-
-    Raises:
-        ValueError: The front matter is missing, too long or not valid, or a field breaks a rule. The
-            message contains nothing of the file.
-    """
+    """Parse the beginning of a `SKILL.md` file."""
     fields = _fields(_yaml(content))
     description = _text(fields, "description", _DESCRIPTION)
     if not description:
@@ -169,13 +161,7 @@ class _Cached:
 
 
 class SkillFiles:
-    """Reads the front matter of `SKILL.md` files.
-
-    Args:
-        instances: Storage.
-        vending: Vends the credentials to read with, if the catalog of a skill does.
-        clock: Monotonic seconds.
-    """
+    """Reads the front matter of `SKILL.md` files."""
 
     def __init__(
         self, instances: Instances, vending: Vending, clock: Callable[[], float] = time.monotonic
@@ -190,17 +176,7 @@ class SkillFiles:
     async def fields(
         self, principal: Principal, shared: SharedAsset, source: CatalogTable
     ) -> SkillFields:
-        """The fields of a skill, which are at most a minute old.
-
-        Args:
-            principal: The recipient.
-            shared: The skill.
-            source: Its directory.
-
-        Raises:
-            UnsupportedOperation: There is no valid `SKILL.md` in the directory.
-            Unavailable: The store does not respond.
-        """
+        """The fields of a skill, which are at most a minute old."""
         key = shared.id, shared.name, source.id, source.location
         async with self._reading.setdefault(key, asyncio.Lock()):
             cached = self._cache.get(key)

@@ -19,11 +19,7 @@ def shared_versions(shared: SharedAsset, versions: Sequence[ModelVersion]) -> li
 def version_numbered(
     shared: SharedAsset, versions: Sequence[ModelVersion], number: str
 ) -> ModelVersion:
-    """The shared version with a number, as a request writes it.
-
-    Raises:
-        NotFound: The model has no such version, or it is not shared.
-    """
+    """The shared version with a number, as a request writes it."""
     wanted = int(number) if number.isascii() and number.isdecimal() and len(number) < 20 else -1
     found = [each for each in shared_versions(shared, versions) if each.version == wanted]
     if not found:
@@ -32,10 +28,9 @@ def version_numbered(
 
 
 def version_aliased(shared: SharedAsset, versions: Sequence[ModelVersion], alias: str) -> ModelVersion:
-    """The shared version with an alias. Aliases that the share declares replace those of the catalog.
+    """The shared version with an alias.
 
-    Raises:
-        NotFound: The model has no such alias, or its version is not shared.
+    Aliases that the share declares replace those of the catalog.
     """
     key = name_key(alias)
     declared = {name_key(name): version for name, version in shared.aliases}
@@ -53,11 +48,7 @@ def is_ready(version: ModelVersion) -> bool:
 
 
 def check_ready(shared: SharedAsset, version: ModelVersion) -> None:
-    """Reject versions that cannot be read.
-
-    Raises:
-        UnsupportedOperation: The version is not `READY`.
-    """
+    """Reject versions that cannot be read."""
     if not is_ready(version):
         raise UnsupportedOperation(
             f"version {version.version} of the model {shared.full_name} is {version.status}: "

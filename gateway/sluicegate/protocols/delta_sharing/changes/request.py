@@ -36,14 +36,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class ChangesRequest:
-    """A range of versions, and which parts of it are requested.
-
-    Attributes:
-        what: `feed` for a change data feed, `data` for a stream of added and removed files.
-        historical_metadata: Whether the response includes metadata after the first version wherever it
-            changes.
-        historical_protocol: The same for the protocol (in delta format only).
-    """
+    """A range of versions, and which parts of it are requested."""
 
     what: What
     start: Bound
@@ -55,12 +48,7 @@ class ChangesRequest:
 
     @classmethod
     def of_feed(cls, query: Mapping[str, str]) -> ChangesRequest:
-        """Parse the query parameters of "Read Change Data Feed from a Table".
-
-        Raises:
-            InvalidRequest: A parameter has an invalid value, the start is missing, or two exclude each
-                other.
-        """
+        """Parse the query parameters of "Read Change Data Feed from a Table"."""
         start = Bound.parse(query, "starting")
         if not start:
             raise InvalidRequest("startingVersion or startingTimestamp must be given")
@@ -82,9 +70,6 @@ class ChangesRequest:
 
         Returns:
             `None` if the body has no `startingVersion`, and therefore requests a snapshot.
-
-        Raises:
-            InvalidRequest: A field has an invalid type or value, or two exclude each other.
         """
         if body.get("startingVersion") is None:
             return None

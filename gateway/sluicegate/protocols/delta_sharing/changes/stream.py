@@ -35,7 +35,6 @@ class SharedRows:
     """File actions of one commit that a recipient can see.
 
     Attributes:
-        files: Rows of `CHANGE_SCHEMA`.
         first: Number of shared file actions of the commit before these. Hidden ones do not count,
             because page tokens contain this number and recipients can read them.
     """
@@ -81,11 +80,7 @@ class SharedRows:
 
 
 class RowGroup:
-    """Rows of several commits that are signed and encoded together.
-
-    Attributes:
-        at: For each row, the JSON members with its version.
-    """
+    """Rows of several commits that are signed and encoded together."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -119,15 +114,7 @@ def parquet(
     *,
     partitioned: bool,
 ) -> bytes:
-    """One line per file: `add`, `remove` or `cdf` ("Data Change Files").
-
-    Args:
-        rows: Rows of `CHANGE_SCHEMA`.
-        presigned: Their URLs, in the same order.
-        at: The JSON members with their version and timestamp.
-        hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-        partitioned: Whether the table has partition columns.
-    """
+    """One line per file: `add`, `remove` or `cdf` ("Data Change Files")."""
     tail = expiration(presigned) + "}}\n"
     kinds = texts(rows.column("kind"))
     members = zip(
@@ -153,15 +140,7 @@ def delta(
     at: Sequence[str],
     hash_name: str = "sha256",
 ) -> bytes:
-    """One line per file, which wraps the log's own `add`, `remove` or `cdc` action.
-
-    Args:
-        rows: Rows of `CHANGE_SCHEMA`.
-        presigned: Their URLs, in the same order.
-        vectors: By row number: the location and the presigned URL of a deletion vector's file.
-        at: The JSON members with their version and timestamp.
-        hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-    """
+    """One line per file, which wraps the log's own `add`, `remove` or `cdc` action."""
     tail = expiration(presigned)
     kinds = texts(rows.column("kind"))
     partitions = texts(rows.column("partition_values"))
@@ -249,14 +228,7 @@ class ChangeStream:
         return self._urls.expires_at
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """The lines after the header lines, in parts.
-
-        Raises:
-            StorageError: The store cannot sign now.
-            RateLimited: The recipient would get more than it is allowed to get in a day.
-            TableUnreadable: A deletion vector's descriptor is malformed.
-            Unavailable: The log was cleaned up in the meantime.
-        """
+        """The lines after the header lines, in parts."""
         view, position, group = self._view, self._position, RowGroup(FIRST_BATCH_ROWS)
         async for commit, files in view.changes.files(view.request.what, since=position.version):
             goes_on = commit.version == position.version

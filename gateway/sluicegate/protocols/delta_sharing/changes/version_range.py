@@ -16,15 +16,7 @@ from sluicegate.tables.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A range of versions, and the next file action in it.
-
-    Attributes:
-        start: The first version.
-        end: The last version.
-        latest: The newest version at the time when the first page was requested.
-        version: The version where the response continues.
-        index: Number of shared file actions of that version that came before.
-    """
+    """A range of versions, and the next file action in it."""
 
     start: int
     end: int
@@ -34,12 +26,7 @@ class Position:
 
 
 class ChangeRanges:
-    """Finds the range of a request, for its first page and for later ones.
-
-    Args:
-        reader: Reads tables.
-        tokens: Signs page tokens.
-    """
+    """Finds the range of a request, for its first page and for later ones."""
 
     def __init__(self, reader: TableReader, tokens: TokenSigner) -> None:
         self._reader = reader
@@ -48,12 +35,7 @@ class ChangeRanges:
     async def position(
         self, principal: Principal, table: OpenTable, request: ChangesRequest, latest: Snapshot
     ) -> Position:
-        """Return the position at which a request starts.
-
-        Raises:
-            InvalidRequest: The range is empty, is not shared, or is beyond the newest version. Or the
-                token does not belong to this recipient, table and request, or has expired.
-        """
+        """Return the position at which a request starts."""
         position = self._continued(principal, table.shared, request)
         if position is None:
             start = await self._start(table, request.start, latest)

@@ -37,12 +37,7 @@ class ChangeView:
     """Input of the steps after negotiation.
 
     Attributes:
-        shown: The state whose metadata comes first in the response, with its version.
-        states: The state at the start, and one for each version that changes it.
         partitions: For each state, the condition on shared partitions. `None` for all of them.
-        features: The features that protocol lines name.
-        spanning: The protocol in the response under which all files of the range can be read.
-        hash_name: The hash for file ids.
     """
 
     table: OpenTable
@@ -142,23 +137,7 @@ def view_changes(
     changes: Changes,
     latest: TableState,
 ) -> ChangeView:
-    """Check that a range can be served to a recipient, and negotiate the format.
-
-    Args:
-        principal: The recipient.
-        table: The table.
-        request: The request.
-        form: The response options that the client supports.
-        changes: The range.
-        latest: Protocol and metadata of the newest version at the time when the first page was
-            requested.
-
-    Raises:
-        UnsupportedOperation: The feed was off, the size of a removed file is unknown, the client
-            supports no suitable format, a range for delta format has too many numbers that are not
-            versions, or the share's filter does not match the table.
-        PermissionDenied: The share's filter requires a property that the recipient does not have.
-    """
+    """Check that a range can be served to a recipient, and negotiate the format."""
     states = list(changes.states())
     if request.what == "feed":
         _check_recorded(states)

@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 class TableCredentials:
-    """Resolves the requested directory, and decides whether credentials for it are vended.
-
-    Args:
-        resolver: Queries the catalogs.
-        access: Decides which access modes are offered.
-        latest: Reads the newest snapshot of a shared table as a principal sees it.
-        vending: Vends the credentials.
-    """
+    """Resolves the requested directory, and decides whether credentials for it are vended."""
 
     def __init__(
         self,
@@ -53,39 +46,23 @@ class TableCredentials:
     async def issue(
         self, principal: Principal, shared: SharedTable, location: str | None
     ) -> TemporaryCredentials:
-        """Credentials for one directory. The log is read only if the directory is not a declared one.
+        """Credentials for one directory.
 
-        Args:
-            principal: The recipient.
-            shared: The table.
-            location: Its root or an auxiliary location, in any equivalent form. `None` means the root.
-
-        Raises:
-            UnsupportedOperation: The table does not offer directory access.
-            InvalidRequest: The location does not belong to the table.
-            StorageError: No credentials are available now.
+        The log is read only if the directory is not a declared one.
         """
         source = await self._resolver.locate(shared)
         directory = await self._directory(principal, shared, source, location)
         return await self._vending.issue(principal, shared, source, [directory])
 
     async def check(self, shared: SharedTable) -> tuple[str, ...]:
-        """The directories that a recipient without a `location` can choose from, root first.
-
-        Raises:
-            UnsupportedOperation: The table does not offer directory access.
-        """
+        """The directories that a recipient without a `location` can choose from, root first."""
         source = await self._resolver.locate(shared)
         return _directories(shared, self._access.offer(shared, source))
 
     async def directories(
         self, principal: Principal, shared: SharedTable
     ) -> tuple[CatalogTable, tuple[str, ...]]:
-        """The table's catalog entry and all of its directories, root first.
-
-        Raises:
-            UnsupportedOperation: The table does not offer directory access.
-        """
+        """The table's catalog entry and all of its directories, root first."""
         source = await self._resolver.locate(shared)
         _directories(shared, self._access.offer(shared, source))
         return source, await self._all_directories(principal, shared, source)

@@ -36,13 +36,7 @@ _LONGEST_TEXT = 1024
 
 @dataclass(frozen=True, slots=True)
 class HadoopTokenBody:
-    """The validated body of a request.
-
-    Attributes:
-        binding: A binding's name, or the kind of its tokens.
-        tables: Additional tables, as `share.schema.table` split into three.
-        shown: Tokens that the recipient already has.
-    """
+    """The validated body of a request."""
 
     binding: str | None
     layout: Layout
@@ -54,11 +48,7 @@ class HadoopTokenBody:
 
     @classmethod
     def parse(cls, body: dict[str, Any]) -> Self:
-        """Parse a JSON object.
-
-        Raises:
-            InvalidRequest: A member has an invalid value.
-        """
+        """Parse a JSON object."""
         wanted = text("format", body.get("format")) or FORMATS[0]
         file_format = next((each for each in FORMATS if each == wanted), None)
         if file_format is None:
@@ -76,15 +66,7 @@ class HadoopTokenBody:
 
 
 class HadoopTokenEndpoint:
-    """Responds with a token file for one or several tables.
-
-    Args:
-        resolver: Resolves names from recipients.
-        credentials: Decides which directories a recipient can access.
-        bindings: The available token bindings.
-        issuer: Issues tokens.
-        max_body: Maximum body size in bytes.
-    """
+    """Responds with a token file for one or several tables."""
 
     def __init__(
         self,
@@ -137,11 +119,7 @@ class HadoopTokenEndpoint:
 async def token_scopes(
     credentials: TableCredentials, principal: Principal, tables: Sequence[SharedTable]
 ) -> list[BucketScope]:
-    """The buckets that need a token, and the directories of tables in each.
-
-    Raises:
-        UnsupportedOperation: A table does not offer directory access, or is not in S3.
-    """
+    """The buckets that need a token, and the directories of tables in each."""
     return by_bucket(
         [TableDirectories(table, *await credentials.directories(principal, table)) for table in tables]
     )

@@ -28,13 +28,7 @@ _MOST_DIRECTORIES = 16
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """How a table can be read.
-
-    Attributes:
-        modes: The access modes. Empty if the share allows only `dir` and it cannot be served.
-        locations: The table's directories, root first.
-        iceberg: Whether the Iceberg catalog offers the table, with credentials for its directories.
-    """
+    """How a table can be read."""
 
     modes: tuple[AccessMode, ...] = ("url",)
     locations: tuple[str, ...] = ()
@@ -80,12 +74,6 @@ class DirectoryAccess:
         everything in the table's directories (`directory_obstacle`), it can read the log there (a Delta
         table whose commits are not managed by the catalog), and credentials are available for every
         directory.
-
-        Args:
-            shared: The table as it is shared.
-            source: The table as its catalog knows it.
-            snapshot: The returned version, if it was read. Then directories of its absolute paths also
-                count.
         """
         return tuple(
             mode

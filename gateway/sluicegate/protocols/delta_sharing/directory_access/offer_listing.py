@@ -19,14 +19,7 @@ from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryA
 
 
 class ListedOffers:
-    """Shows tables with the cached offers.
-
-    Args:
-        resolver: Queries the catalogs.
-        access: Decides which access modes are offered.
-        background: Looks tables up.
-        clock: Monotonic seconds.
-    """
+    """Shows tables with the cached offers."""
 
     def __init__(
         self,

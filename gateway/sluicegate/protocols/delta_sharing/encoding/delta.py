@@ -58,15 +58,7 @@ def metadata(
     version: int | None = None,
     access: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The metadata line ("Metadata in Delta Format").
-
-    Args:
-        table: The table's metadata.
-        answered: The protocol of the response. Properties that require more than it names are omitted.
-        totals: Totals of the files that the recipient can see.
-        version: Set in responses to time travel and in ranges of versions.
-        access: Set if directory access is offered.
-    """
+    """The metadata line ("Metadata in Delta Format")."""
     action = present(
         id=table.id,
         name=table.name,
@@ -94,15 +86,7 @@ def files(
     at: VersionStamp | None = None,
     hash_name: str = "sha256",
 ) -> bytes:
-    """One line per file, as an `add` action ("File in Delta Format").
-
-    Args:
-        batch: Rows of `FILE_SCHEMA`.
-        presigned: Their URLs, in the same order.
-        vectors: By row number: the location and the presigned URL of a deletion vector's file.
-        at: The version that time travel requested.
-        hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-    """
+    """One line per file, as an `add` action ("File in Delta Format")."""
     rows = file_texts(batch, hash_name, vectors)
     return lines(urls(presigned), rows, at, expiration(presigned))
 
@@ -113,11 +97,6 @@ def file_texts(
     """The ids and the ends of the lines of files.
 
     They are the same in all responses about a version, if no file has a deletion vector.
-
-    Args:
-        batch: Rows of `FILE_SCHEMA`.
-        hash_name: See `files`.
-        vectors: See `files`.
     """
     actions, vector_ids = vector_members(batch, vectors)
     ids = file_ids(batch, hash_name)
@@ -141,14 +120,7 @@ def file_texts(
 def lines(
     url: JoinedColumns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
 ) -> bytes:
-    """One line per file.
-
-    Args:
-        url: The URLs.
-        texts: Those of `file_texts`.
-        at: The version that time travel requested.
-        expires: The member with the expiry of the URLs.
-    """
+    """One line per file."""
     ids, ends = map(JoinedColumns.of, texts)
     middle = f'{travelled(at)}{expires},"deltaSingleAction":{{"add":{{"path":'.encode()
     start, end = JoinedColumns((b'{"file":{"id":',)), JoinedColumns((b"}}}}\n",))

@@ -79,14 +79,7 @@ _LOG_WRITERS = frozenset({"inCommitTimestamp"})
 
 @dataclass(frozen=True, slots=True)
 class AnsweredFeatures:
-    """The table features that the protocol lines of one response name.
-
-    Attributes:
-        kept: Negotiated reader features: those that the client needs or listed.
-        required: The kept features that are required for reading.
-        writers: Writer-only features that the response's metadata enable and that do not affect
-            readers.
-    """
+    """The table features that the protocol lines of one response name."""
 
     kept: tuple[str, ...]
     required: tuple[str, ...]

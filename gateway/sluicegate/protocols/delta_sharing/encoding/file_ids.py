@@ -12,12 +12,7 @@ from sluicegate.protocols.columns import encoded_texts, texts
 
 
 def file_ids(batch: pa.Table, hash_name: str) -> list[str]:
-    """Stable ids: a hash of the path in the log (Delta Sharing protocol, "File ID Hash Header").
-
-    Args:
-        batch: Rows of `FILE_SCHEMA` or `CHANGE_SCHEMA`.
-        hash_name: `md5` or `sha256`.
-    """
+    """Stable ids: a hash of the path in the log (Delta Sharing protocol, "File ID Hash Header")."""
     digest: Callable[..., Any] = hashlib.md5 if hash_name == "md5" else hashlib.sha256
     paths, spelled = encoded_texts(batch.column("path")), batch.column("spelled_path")
     if spelled.null_count < len(spelled):

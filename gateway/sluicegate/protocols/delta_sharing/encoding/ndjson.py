@@ -81,13 +81,7 @@ def end_stream(
     next_page_token: str | None = None,
     expires_at: int | None = None,
 ) -> bytes:
-    """The last line of a complete response.
-
-    Args:
-        refresh_token: Re-signs the same version later.
-        next_page_token: Token of the next page, if there is one.
-        expires_at: Expiry of the first of the response's URLs, in epoch milliseconds.
-    """
+    """The last line of a complete response."""
     value = present(
         refreshToken=refresh_token,
         nextPageToken=next_page_token,
@@ -108,10 +102,8 @@ async def ended(
     """The lines with the last line appended. If they fail midway, the last line reports the error.
 
     Args:
-        lines: The response without its last line.
         last: Builds the last line. `None` if the client did not request one. In that case, a failure
             closes the connection early, because the client would not understand anything else.
-        finish: Encodes the last line of encoded lines. Called with `b""` if there is none.
     """
     if last is None:
         async for part in lines:

@@ -67,24 +67,12 @@ def files(
     at: VersionStamp | None = None,
     hash_name: str = "md5",
 ) -> bytes:
-    """One line per file ("File").
-
-    Args:
-        batch: Rows of `FILE_SCHEMA`.
-        presigned: Their URLs, in the same order.
-        at: The version that time travel requested.
-        hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-    """
+    """One line per file ("File")."""
     return lines(urls(presigned), file_texts(batch, hash_name), at, expiration(presigned))
 
 
 def file_texts(batch: pa.Table, hash_name: str) -> tuple[Sequence[bytes]]:
-    """The ends of the lines of files, which are the same in all responses about a version.
-
-    Args:
-        batch: Rows of `FILE_SCHEMA`.
-        hash_name: See `files`.
-    """
+    """The ends of the lines of files, which are the same in all responses about a version."""
     rows = zip(
         file_ids(batch, hash_name),
         texts(batch.column("partition_values")),
@@ -103,14 +91,7 @@ def file_texts(batch: pa.Table, hash_name: str) -> tuple[Sequence[bytes]]:
 def lines(
     url: JoinedColumns, texts: Sequence[Sequence[bytes]], at: VersionStamp | None, expires: str
 ) -> bytes:
-    """One line per file.
-
-    Args:
-        url: The URLs.
-        texts: Those of `file_texts`.
-        at: The version that time travel requested.
-        expires: The member with the expiry of the URLs.
-    """
+    """One line per file."""
     end = f"{travelled(at)}{expires}}}}}\n".encode()
     return (
         JoinedColumns((b'{"file":{"url":',)) + url + JoinedColumns.of(*texts) + JoinedColumns((end,))

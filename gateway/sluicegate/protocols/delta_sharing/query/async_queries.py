@@ -63,9 +63,6 @@ class AsyncRuns(Generic[_T]):
     """Runs jobs by key, each in a separate task.
 
     Outcomes are cached for a while: a job that ends between two polls is not run again.
-
-    Args:
-        background: Runs the jobs.
     """
 
     def __init__(self, background: BackgroundJobs) -> None:
@@ -81,12 +78,6 @@ class AsyncRuns(Generic[_T]):
         kept: bool,
     ) -> asyncio.Task[_T] | None:
         """Wait for the job of a key, which is started if it is not running.
-
-        Args:
-            key: The job's key.
-            job: Starts it.
-            seconds: Maximum time to wait. The job continues after that.
-            kept: Whether the outcome of a completed job is also acceptable.
 
         Returns:
             The task once it is done, or `None` if it still runs.
@@ -147,13 +138,6 @@ class AsyncQueries:
     A query is quick if the table is found and its snapshot is loaded. Both continue in the background
     when their caller stops waiting, and the next poll joins them or finds them done. The rest works on
     data in memory and has nothing to wait for, so a poll that gets this far returns the result.
-
-    Args:
-        queries: Executes the queries. The first query loads it.
-        keys: Shared by all replicas.
-        background: Loads snapshots after their caller has stopped waiting.
-        threshold: Seconds to wait for a snapshot before the query becomes pending.
-        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -173,17 +157,7 @@ class AsyncQueries:
     async def submit(
         self, address: Address, find: Find, request: QueryRequest, form: ResponseOptions
     ) -> SharingResponse:
-        """The response, or one line with the query id.
-
-        Args:
-            address: The recipient and the table.
-            find: Finds the shared table.
-            request: The query.
-            form: The response options that the client supports.
-
-        Raises:
-            InvalidRequest: The idempotency key is missing.
-        """
+        """The response, or one line with the query id."""
         if request.idempotency_key is None:
             raise InvalidRequest("asyncquery=true needs an idempotencyKey in the body")
         if request.continues:
@@ -202,16 +176,6 @@ class AsyncQueries:
         """The status of a query: a status line if it is pending or failed, otherwise its response.
 
         A page other than the first is never pending, because clients expect the response to continue.
-
-        Args:
-            address: The recipient and the table.
-            find: Finds the shared table.
-            query_id: The id that `submit` returned.
-            paging: `maxFiles` and `pageToken` of this poll.
-            form: The response options that the client supports.
-
-        Raises:
-            NotFound: The id is unknown, too old, or belongs to another recipient or table.
         """
         state = self._open(address, query_id)
         shared = await find()  # access can have been revoked since an earlier poll

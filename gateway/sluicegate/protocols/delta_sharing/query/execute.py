@@ -39,15 +39,7 @@ _INDEX_THREADS = 4
 
 
 class TableQueries:
-    """Executes metadata requests and snapshot queries.
-
-    Args:
-        viewer: Executes the steps that each request needs: resolve, snapshot, negotiate.
-        signer: Presigns files, and records their URLs.
-        continuations: Issues and verifies tokens.
-        cache: Keeps responses to queries.
-        encoded: Keeps the parts of lines that responses to different queries share.
-    """
+    """Executes metadata requests and snapshot queries."""
 
     def __init__(
         self,

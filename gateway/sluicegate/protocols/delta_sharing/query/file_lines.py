@@ -24,22 +24,7 @@ from sluicegate.tables.snapshot import FileBlock
 
 
 class FileLines:
-    """Encodes the lines of a response, batch by batch.
-
-    Args:
-        signer: Presigns files, and counts what recipients are offered.
-        view: The table.
-        kept: Keeps texts of lines for further responses.
-        total: All files of the response, if they are known. They are counted at once. Otherwise each
-            batch is counted before it is signed.
-        shareable: Whether other recipients can get the same response.
-
-    Attributes:
-        offered: All files of the response, if they are known, or else the files so far.
-
-    Raises:
-        RateLimited: The recipient would get more than it is allowed to get in a day.
-    """
+    """Encodes the lines of a response, batch by batch."""
 
     def __init__(
         self,
@@ -73,13 +58,7 @@ class FileLines:
         return self._urls.issued
 
     async def encode(self, batch: pa.Table | FileBlock) -> bytes:
-        """The lines of a batch of files (a block, or rows of `FILE_SCHEMA`).
-
-        Raises:
-            StorageError: The store cannot sign now.
-            TableUnreadable: A deletion vector's descriptor is malformed.
-            RateLimited: The recipient would get more than it is allowed to get in a day.
-        """
+        """The lines of a batch of files (a block, or rows of `FILE_SCHEMA`)."""
         view = self._view
         if not self._counted:
             more = offered_in(batch)

@@ -33,14 +33,7 @@ _PART_FOR_RECORDING = 4
 
 @dataclass(frozen=True, slots=True)
 class EncodedFiles:
-    """What is known of a response when all of its files are encoded.
-
-    Attributes:
-        end: Encodes the last line.
-        issued: The URLs.
-        next_page: Where the next page starts, if there is one.
-        offered: The data files.
-    """
+    """What is known of a response when all of its files are encoded."""
 
     end: BodyEnd
     issued: IssuedUrls
@@ -54,9 +47,7 @@ class CachedResponse:
 
     Attributes:
         parts: The encoded bytes.
-        outcome: What the last line and the ledger need.
         issued_at: When the first URL was signed, epoch milliseconds.
-        snapshot: The snapshot, which the cache does not keep in memory.
         weight: Bytes of memory, including the key.
     """
 
@@ -76,13 +67,7 @@ class CachedResponse:
 
 
 class ResponseCache:
-    """Keeps responses that were sent completely, and returns them for equal requests for a short time.
-
-    Args:
-        max_bytes: Memory for responses, including those that are being recorded. 0 keeps none.
-        share: Whether recipients who see the same can get the same response.
-        now: Epoch milliseconds.
-    """
+    """Keeps responses that were sent completely, and returns them for equal requests for some time."""
 
     def __init__(
         self, max_bytes: int, *, share: bool = False, now: Callable[[], int] = epoch_ms
@@ -175,11 +160,6 @@ class Recording:
     """Collects the parts of one response while it is sent.
 
     A response that does not fit into the memory for recordings is not collected any further.
-
-    Args:
-        cache: Keeps the response when it is complete.
-        keys: Its keys. `None` if it is not to be kept.
-        snapshot: The snapshot that it is about.
     """
 
     def __init__(self, cache: ResponseCache, keys: ResponseKeys | None, snapshot: object) -> None:
@@ -193,12 +173,7 @@ class Recording:
     async def record(
         self, parts: AsyncIterator[bytes], outcome: Callable[[], EncodedFiles]
     ) -> AsyncIterator[bytes]:
-        """Pass on the encoded parts. If all of them are taken, the response is kept.
-
-        Args:
-            parts: The response without its last line.
-            outcome: Called after the last part.
-        """
+        """Pass on the encoded parts. If all of them are taken, the response is kept."""
         try:
             async for part in parts:
                 self._add(part)

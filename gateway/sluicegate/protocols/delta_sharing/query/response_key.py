@@ -24,15 +24,7 @@ class ResponseKey:
         recipient: The recipient's id. `None` if the response is the same for all recipients with these
             properties.
         properties: The recipient's properties, which partition filters compare. Sorted.
-        shared: The table as it is shared: partition filter, first version, access modes.
-        source: The table in its catalog: location, directories that it can use, vendor.
-        storage: Identifies the instance that signs.
         signed_by: Keyed digest of the vended credentials; `None` if the instance signs with its own.
-        version: The table version.
-        view: The remaining fields of the view: format, features, file ids, access.
-        request: The request without tokens, which are not part of what is cached.
-        start: Where the response starts, according to the request's token.
-        coding: The content coding.
     """
 
     recipient: str | None
@@ -53,7 +45,6 @@ class ResponseKeys:
     """The keys under which a response can be cached.
 
     Attributes:
-        personal: For this recipient only.
         shared: For all recipients who see the same. `None` if responses are not shared.
     """
 
@@ -63,11 +54,7 @@ class ResponseKeys:
 
 @dataclass(frozen=True, slots=True)
 class KeyMaker:
-    """Makes the keys of responses.
-
-    Attributes:
-        share: Whether recipients who see the same can get the same response.
-    """
+    """Makes the keys of responses."""
 
     share: bool
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

@@ -41,16 +41,6 @@ async def pruned(
 
     Runs in a thread: a hint can be long, and the first request for a column parses its statistics,
     which would block the event loop.
-
-    Args:
-        files: The files that the recipient can see.
-        metadata: The metadata of their version.
-        request: The hints.
-        start: Where the response starts.
-        index_threads: Limits the threads that read indexes, and so their memory.
-
-    Raises:
-        IndexUnusable: The request must be answered from the table's log.
     """
     if not isinstance(files, FileSet):
         in_pages = request.max_files is not None or start.after is not None
@@ -128,11 +118,6 @@ def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
     The order of a snapshot in memory depends on how it was loaded and advanced. The order of paths does
     not.
 
-    Args:
-        files: Live files.
-        after: The last path of the previous page.
-        size: Number of files requested, at least 1.
-
     Returns:
         Rows of `FILE_SCHEMA`, sorted by path, and whether more files follow.
     """
@@ -166,14 +151,7 @@ def _every_row(files: FileSet) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class FileSelection:
-    """The files to return.
-
-    Attributes:
-        batches: The files, in batches. Rows of `FILE_SCHEMA`, or blocks that are not unpacked.
-        limit: Counts the rows of the batches that were taken.
-        last_path: Set if there are more files after this page.
-        source: What the batches are taken from.
-    """
+    """The files to return."""
 
     batches: Iterator[pa.Table | FileBlock]
     limit: RowLimit
@@ -183,14 +161,7 @@ class FileSelection:
     async def next_batch(
         self, index_threads: anyio.CapacityLimiter | None = None
     ) -> pa.Table | FileBlock | None:
-        """The next batch, or `None`. Batches of an index are read in a thread.
-
-        Args:
-            index_threads: Limits these threads.
-
-        Raises:
-            IndexUnusable: A part of the index is missing or damaged.
-        """
+        """The next batch, or `None`. Batches of an index are read in a thread."""
         if self.source is None or isinstance(self.source, FileSet | pa.Table):
             return next(self.batches, None)
         return await anyio.to_thread.run_sync(next, self.batches, None, limiter=index_threads)

@@ -19,8 +19,6 @@ class Continuation:
 
     Attributes:
         version: The pinned version. `None` for a first request.
-        after: The last path of the previous page.
-        rows_left: Remaining rows of the `limitHint`.
     """
 
     version: int | None = None
@@ -29,24 +27,14 @@ class Continuation:
 
 
 class Continuations:
-    """Issues and verifies the tokens of queries.
-
-    Args:
-        pages: Signs page tokens.
-        refreshes: Signs refresh tokens, which have a longer lifetime.
-    """
+    """Issues and verifies the tokens of queries."""
 
     def __init__(self, pages: TokenSigner, refreshes: TokenSigner) -> None:
         self._pages = pages
         self._refreshes = refreshes
 
     def start(self, principal: Principal, shared: SharedTable, request: QueryRequest) -> Continuation:
-        """Return the position at which a request starts.
-
-        Raises:
-            InvalidRequest: A token does not belong to this recipient, table and request, or has
-                expired.
-        """
+        """Return the position at which a request starts."""
         bound = bound_to(principal, shared, request.identity)
         if request.page_token is not None:
             state = self._pages.verify(request.page_token, bound_to=bound, parameter="pageToken")

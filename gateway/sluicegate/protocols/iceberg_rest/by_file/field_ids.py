@@ -30,14 +30,7 @@ _ABOVE_MAPPED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class KnownField:
-    """A field that got an id.
-
-    Attributes:
-        parent: The id of the field that contains it, 0 for columns.
-        kind: A name that its type keeps when it is widened.
-        seen_at: A version that has it.
-        gone_at: The first known version without it.
-    """
+    """A field that got an id."""
 
     id: int
     parent: int
@@ -49,13 +42,7 @@ class KnownField:
 
 @dataclass
 class Assignment:
-    """The ids of one version.
-
-    Attributes:
-        known: The fields that have ids.
-        first: The lowest new id.
-        added: Fields that get new ids now.
-    """
+    """The ids of one version."""
 
     version: int
     known: Sequence[KnownField]
@@ -98,23 +85,14 @@ class Assignment:
 
 
 class Shapes:
-    """Makes shapes with ids that all processes of the gateway share through the database.
-
-    Args:
-        store: The database.
-    """
+    """Makes shapes with ids that all processes of the gateway share through the database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._made: LRU[tuple[object, ...], IcebergShape] = LRU(_KEPT, _fields)
 
     async def of(self, table: OpenTable, version: DescribedVersion) -> IcebergShape:
-        """The shape of a table at one version.
-
-        Raises:
-            UnsupportedOperation: The version cannot be expressed as an Iceberg table.
-            Unavailable: The database does not respond.
-        """
+        """The shape of a table at one version."""
         key = _key(table, version)
         kept = (key, version.version, version.deletion_vectors, _declared(version))
         made = self._made.get(kept)

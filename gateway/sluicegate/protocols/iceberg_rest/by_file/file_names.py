@@ -47,9 +47,6 @@ class FileNames:
     """Reads the footers of some files of a view: evenly spread over the times when they were written.
 
     Files that are written at the same time usually have the same columns.
-
-    Args:
-        instances: Finds the storage of files.
     """
 
     def __init__(self, instances: Instances) -> None:
@@ -60,9 +57,6 @@ class FileNames:
         """The distinct sets of names in files without field ids.
 
         Files that are missing or damaged are skipped: clients that need them get an error.
-
-        Raises:
-            StorageError: The store does not respond, or denies access.
         """
         if view.snapshot.metadata.field_ids is not None:  # files of an Iceberg table have ids
             return []

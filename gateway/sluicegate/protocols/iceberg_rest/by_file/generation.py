@@ -27,28 +27,14 @@ from sluicegate.tables.iceberg.metadata import table_metadata
 
 
 class MetadataFile:
-    """Makes the metadata of views.
-
-    Args:
-        versions: Lists snapshots.
-        names: Finds names in data files.
-    """
+    """Makes the metadata of views."""
 
     def __init__(self, versions: ListedVersions, names: FileNames) -> None:
         self._versions = versions
         self._names = names
 
     async def content(self, view: TableView, *, latest_only: bool = False) -> bytes:
-        """The metadata of a view's table, as JSON.
-
-        Args:
-            view: The table.
-            latest_only: List only the snapshot of the view, even if the history is shared.
-
-        Raises:
-            TableUnreadable: The table's metadata is damaged.
-            Unavailable: The store or the database does not respond.
-        """
+        """The metadata of a view's table, as JSON."""
         listing = self._versions.latest(view) if latest_only else await self._versions.all(view)
         names = await self._names.of(view)
         return await anyio.to_thread.run_sync(_described, view, listing, names)
@@ -70,13 +56,7 @@ _Make = Callable[[IcebergView, int], Awaitable[bytes]]
 
 
 class Generator:
-    """Generates metadata, manifest lists, manifests, deletion vectors and position delete files.
-
-    Args:
-        metadata: Generates metadata.
-        manifests: Generates manifest lists and manifests.
-        vectors: Generates files of deletion vectors, and position delete files.
-    """
+    """Generates metadata, manifest lists, manifests, deletion vectors and position delete files."""
 
     def __init__(self, metadata: MetadataFile, manifests: ManifestFiles, vectors: VectorFiles) -> None:
         self._metadata = metadata
@@ -88,14 +68,7 @@ class Generator:
         }
 
     async def generate(self, view: IcebergView, name: str) -> bytes:
-        """The bytes of a file. Except for metadata, the same view always has the same bytes.
-
-        Raises:
-            NotFound: The view has no such file.
-            TableUnreadable: The table's metadata is damaged.
-            UnsupportedOperation: Iceberg clients cannot read a part of the table.
-            Unavailable: The store does not respond.
-        """
+        """The bytes of a file. Except for metadata, the same view always has the same bytes."""
         if name == METADATA:
             return await self._metadata.content(view)
         if name == MANIFEST_LIST:

@@ -54,19 +54,7 @@ _PARSED_AT_ONCE = 2
 
 
 class FileByFile:
-    """Loads tables, plans scans and signs requests.
-
-    Args:
-        resolver: Opens tables.
-        viewer: Builds views.
-        metadata: Makes metadata.
-        planner: Plans scans.
-        tokens: Verifies plan ids and plan tasks.
-        signer: Signs requests.
-        generated: Serves links to generated files.
-        catalog_uri: The absolute `uri` of the catalogs.
-        store_endpoint: The address that clients take for an object store.
-    """
+    """Loads tables, plans scans and signs requests."""
 
     def __init__(
         self,
@@ -99,20 +87,7 @@ class FileByFile:
         source: CatalogTable,
         request: LoadRequest,
     ) -> dict[str, Any]:
-        """A LoadTableResult with metadata that is made from the latest version.
-
-        Args:
-            principal: The recipient.
-            shared: The table.
-            source: Its location.
-            request: Whether only the latest snapshot is requested, and what the client can read.
-
-        Raises:
-            NoSuchTable: The version cannot be expressed as an Iceberg table; the message says why.
-            TableUnreadable: The table's metadata is damaged.
-            UnsupportedOperation: The client cannot read a part of the table.
-            Unavailable: The store does not respond.
-        """
+        """A LoadTableResult with metadata that is made from the latest version."""
         view = await self._viewer.latest(principal, shared, source)
         request.dialect.check(view.shape.schema)
         if request.dialect is Dialect.PYICEBERG:  # it usually plans by itself, from manifests
@@ -147,11 +122,7 @@ class FileByFile:
     async def planned(
         self, principal: Principal, shared: SharedTable, plan_id: str
     ) -> AsyncIterator[bytes]:
-        """A FetchPlanningResult, in parts: plans are made again when they are fetched.
-
-        Raises:
-            NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
-        """
+        """A FetchPlanningResult, in parts: plans are made again when they are fetched."""
         # A short token can contain a long filter, because it is compressed.
         pinned = await self._parsing.run(self._tokens.open_plan, principal, shared, plan_id)
         return await self._scanned(
@@ -163,21 +134,13 @@ class FileByFile:
         )
 
     async def cancel(self, principal: Principal, shared: SharedTable, plan_id: str) -> None:
-        """Verify the id of a plan. It is complete, so there is nothing to stop.
-
-        Raises:
-            NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
-        """
+        """Verify the id of a plan. It is complete, so there is nothing to stop."""
         self._tokens.cancel(principal, shared, plan_id)
 
     async def tasks(
         self, principal: Principal, shared: SharedTable, body: bytes
     ) -> AsyncIterator[bytes]:
-        """A FetchScanTasksResult, in parts.
-
-        Raises:
-            NoSuchPlanTask: The plan task was not made for this recipient and table, or has expired.
-        """
+        """A FetchScanTasksResult, in parts."""
         token = await self._parsing.run_sized(len(body), parse_plan_task, body)
         task = await self._parsing.run(self._tokens.open_task, principal, shared, token)
         return await self._scanned(

@@ -36,12 +36,7 @@ def hidden_specs(view: TableView) -> set[int]:
 
 
 def references(view: TableView, listed: set[int]) -> dict[str, Mapping[str, Any]]:
-    """The branches and tags of a table that is shared entirely, as in metadata.
-
-    Args:
-        view: The latest version.
-        listed: Ids of the snapshots in the metadata. Others are not shared, nor are their names.
-    """
+    """The branches and tags of a table that is shared entirely, as in metadata."""
     declared = view.snapshot.metadata.iceberg
     if declared is None or not _entire(view.table.shared):
         return {}
@@ -66,10 +61,6 @@ class SnapshotList:
 
     All snapshots share one mapping of names in files to field ids. The partition fields of all specs
     refer to the current schema. A snapshot that contradicts a later one is left out.
-
-    Args:
-        latest: The current snapshot.
-        hidden_specs: Ids of specs that are left out.
     """
 
     def __init__(self, latest: ListedSnapshot, hidden_specs: Collection[int] = ()) -> None:
@@ -129,14 +120,7 @@ def _names(type_: Type, parent: _Path = ()) -> Iterator[tuple[_Path, int]]:
 
 
 class ListedVersions:
-    """Lists the snapshots that a recipient can read.
-
-    Args:
-        reader: Lists versions.
-        shape: Expresses a version as an Iceberg table; raises `UnsupportedOperation` if it cannot.
-        paths: Names the files of a table's version.
-        limit: Maximum number of snapshots, including the latest one.
-    """
+    """Lists the snapshots that a recipient can read."""
 
     def __init__(self, reader: TableReader, shape: MakeShape, paths: MakePaths, limit: int) -> None:
         self._reader = reader
@@ -159,10 +143,6 @@ class ListedVersions:
         """The snapshot of a view of the latest version, and the earlier ones that are shared.
 
         Versions are left out if Iceberg cannot express them, or not together with later ones.
-
-        Raises:
-            TableUnreadable: The table's metadata is damaged.
-            Unavailable: The store or the database does not respond.
         """
         listing, table = self.latest(view), view.table
         if not table.shared.history or self._limit == 1:

@@ -38,14 +38,8 @@ class IcebergViewer:
     """Builds views.
 
     Args:
-        resolver: Opens tables.
-        reader: Reads snapshots from logs.
-        shape: Expresses a version as an Iceberg table; raises `UnsupportedOperation` if it cannot.
-        paths: Names the files of a table's version, as of a time of issue (`None`: now).
         grace: Seconds for which a version that is no longer the latest can be planned by recipients
             without access to the history, because their client loaded the table earlier.
-        clock: Seconds since the epoch.
-        indexes: Reads tables from their indexes, if they have one. `None` if none is configured.
     """
 
     def __init__(
@@ -74,18 +68,7 @@ class IcebergViewer:
         *,
         with_index: bool = True,
     ) -> TableView:
-        """The view of the latest version.
-
-        Args:
-            principal: The recipient.
-            shared: The table.
-            source: Its location, if it was already looked up.
-            with_index: Whether the files can be in an index.
-
-        Raises:
-            NoSuchTable: There is no table, or Iceberg cannot express it; the message says why.
-            InvalidRequest: The latest version is older than the first shared one.
-        """
+        """The view of the latest version."""
         table = await self._open(principal, shared, source)
         return await self._view(table, await self._latest(table, with_index=with_index))
 
@@ -98,20 +81,7 @@ class IcebergViewer:
         *,
         with_index: bool = True,
     ) -> TableView:
-        """The view of a snapshot id that a client sends.
-
-        Args:
-            principal: The recipient.
-            shared: The table.
-            snapshot_id: The snapshot.
-            start: The version after which an incremental scan starts. It needs the log.
-            with_index: Whether the files can be in an index.
-
-        Raises:
-            NoSuchTable: See `latest`.
-            InvalidRequest: The snapshot does not exist, or is not shared.
-            UnsupportedOperation: The scan is incremental, but the history is not shared.
-        """
+        """The view of a snapshot id that a client sends."""
         if start is not None:
             check_history(shared, "an incremental scan")
             check_version(shared, start)

@@ -105,12 +105,7 @@ class PositionFiles:
 
 
 class ByFormatVersion:
-    """Deletes as the format version of a view's table has them.
-
-    Args:
-        vectors: Finds deletion vectors.
-        positions: Finds position delete files.
-    """
+    """Deletes as the format version of a view's table has them."""
 
     def __init__(self, vectors: VectorBlobs, positions: PositionFiles) -> None:
         self._vectors = vectors

@@ -35,25 +35,14 @@ _GAP = 16 << 10  # bytes between vectors that are read rather than requested apa
 
 
 class VectorSources:
-    """Reads vectors of tables.
-
-    Args:
-        instances: Finds the storage of files outside of a table's root.
-        reader: Generates the vectors that a format makes.
-    """
+    """Reads vectors of tables."""
 
     def __init__(self, instances: Instances, reader: TableReader) -> None:
         self._files = TableFiles(instances)
         self._reader = reader
 
     async def blobs(self, table: OpenTable, vectors: Sequence[Vector]) -> list[bytes]:
-        """The blob of each vector. The caller limits their number and sizes.
-
-        Raises:
-            TableUnreadable: A vector is damaged, or its file is missing.
-            UnsupportedOperation: A file is at a location that the table is not allowed to use.
-            StorageError: The store does not respond, or denies access.
-        """
+        """The blob of each vector. The caller limits their number and sizes."""
         by_file: dict[str, list[int]] = {}
         root = table.source.location
         for index, vector in enumerate(vectors):
@@ -143,24 +132,13 @@ def _vector_errors(location: str) -> Iterator[None]:
 
 
 class VectorFiles:
-    """Generates files with the layouts that plans refer to.
-
-    Args:
-        sources: Reads the vectors.
-    """
+    """Generates files with the layouts that plans refer to."""
 
     def __init__(self, sources: VectorSources) -> None:
         self._sources = sources
 
     async def content(self, view: IcebergView, number: int) -> bytes:
-        """The file that `vectors_name(number)` names in a view. The same view has the same bytes.
-
-        Raises:
-            NotFound: The view has no such file.
-            TableUnreadable: A vector is damaged or missing.
-            UnsupportedOperation: A vector is at a location that the table is not allowed to use.
-            StorageError: The store does not respond, or denies access.
-        """
+        """The file that `vectors_name(number)` names in a view. The same view has the same bytes."""
         members = await anyio.to_thread.run_sync(_members, view, number, FILE_VECTORS)
         blobs = await self._read(view.table, [vector for _, vector in members])
         return await anyio.to_thread.run_sync(_assembled, view, members, blobs)

@@ -42,18 +42,7 @@ _STORED = len(_GENERATED)
 
 
 class VectorLayout:
-    """The deletion vectors of a view, in generated files.
-
-    Args:
-        files: The files of the view.
-        stored: Whether generated files contain the vectors that the table has in its own files, too.
-            Other vectors have the same places, with and without them.
-        per_file: The most vectors of a file.
-
-    Raises:
-        TableUnreadable: A descriptor is malformed, or a data file has two vectors.
-        UnsupportedOperation: A vector is too large for a generated file.
-    """
+    """The deletion vectors of a view, in generated files."""
 
     def __init__(self, files: FileSet, *, stored: bool, per_file: int = FILE_VECTORS) -> None:
         self._vectors = files.table.column("deletion_vector")
@@ -69,15 +58,7 @@ class VectorLayout:
         self._file_sizes: dict[int, int] = {}
 
     def place(self, path: str, vector: Vector) -> tuple[int, int]:
-        """The number of the file with the vector of a data file, and the offset of its blob.
-
-        Args:
-            path: The data file, as in the snapshot.
-            vector: Its vector.
-
-        Raises:
-            UnsupportedOperation: The view does not have this vector for this file.
-        """
+        """The number of the file with the vector of a data file, and the offset of its blob."""
         at = self._places.get(path)
         if at is None or not self._has(at, vector):
             raise UnsupportedOperation(
@@ -87,11 +68,7 @@ class VectorLayout:
         return bisect_right(self._starts, at) - 1, self._offsets[at]
 
     def members(self, number: int) -> list[tuple[str, Vector]]:
-        """The data files and vectors of a file.
-
-        Raises:
-            NotFound: The view has no file with this number.
-        """
+        """The data files and vectors of a file."""
         if number >= len(self._starts):
             raise NotFound("this table has no such file of deletion vectors: plan the scan again")
         start = self._starts[number]
@@ -128,12 +105,7 @@ def described(members: Sequence[tuple[str, Vector]], paths: ViewPaths) -> list[P
 
 
 def check_sizes(files: FileSet) -> None:
-    """Check that the vectors of a view are small enough for generated files.
-
-    Raises:
-        TableUnreadable: The descriptor of one has no valid size.
-        UnsupportedOperation: One is too large.
-    """
+    """Check that the vectors of a view are small enough for generated files."""
     vectors = files.table.column("deletion_vector")
     _sizes(vectors, _rows(files, vectors))
 
@@ -205,13 +177,7 @@ Describe = Callable[[TableView, VectorLayout, str, Vector], VectorBlob]
 
 
 class Layouts:
-    """Computes layouts, each once for all batches of a plan.
-
-    Args:
-        stored: See `VectorLayout`.
-        per_file: See `VectorLayout`.
-        describe: Describes the place of a data file's vector.
-    """
+    """Computes layouts, each once for all batches of a plan."""
 
     def __init__(
         self, *, stored: bool, per_file: int = FILE_VECTORS, describe: Describe | None = None
@@ -225,18 +191,7 @@ class Layouts:
     async def blobs(
         self, view: TableView, paths: Sequence[str], vectors: Sequence[Vector | None]
     ) -> dict[int, VectorBlob]:
-        """The places of vectors in generated files, by row.
-
-        Args:
-            view: The view.
-            paths: Its data files.
-            vectors: The vector of each data file.
-
-        Raises:
-            IndexUnsuitable: Not all files of the view are in memory.
-            TableUnreadable: See `VectorLayout`.
-            UnsupportedOperation: See `VectorLayout` and `VectorLayout.place`.
-        """
+        """The places of vectors in generated files, by row."""
         wanted = [
             (row, path, vector)
             for row, (path, vector) in enumerate(zip(paths, vectors, strict=True))

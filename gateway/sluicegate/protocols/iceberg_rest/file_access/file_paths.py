@@ -75,8 +75,6 @@ class ProvenFile:
     """A file that is in a recipient's view of a table.
 
     Attributes:
-        path: As in `ViewPaths.of`: relative to the table, an absolute location, or a generated file.
-        version: The version of the table.
         issued_at: When the path was issued, epoch seconds.
     """
 
@@ -89,7 +87,6 @@ class ProvenPaths:
     """The paths of one view; see `FilePaths.of_view`.
 
     Attributes:
-        version: The version of the table.
         issued_at: Rounded time of issue, epoch seconds. Paths of the same view and time are identical.
     """
 
@@ -117,11 +114,6 @@ class FilePaths:
     A proof is an HMAC over the recipient, the shared table, the table in its catalog, the limits of the
     share, the version, the time of issue, and the path. A table that was created again, or whose share
     has other limits, has other proofs.
-
-    Args:
-        keys: The gateway's keys.
-        lifetime: Seconds for which a path is accepted after its time of issue.
-        clock: Seconds since the epoch.
     """
 
     def __init__(self, keys: KeyRing, lifetime: int, clock: Callable[[], float] = time.time) -> None:
@@ -141,10 +133,6 @@ class FilePaths:
         """The paths of a recipient's view of one version.
 
         Args:
-            principal: The recipient.
-            shared: The table, with the limits of its share.
-            source: The same table in its catalog.
-            version: The version.
             issued_at: Time of issue of an earlier view, epoch seconds. The default is now, rounded
                 down to a tenth of the lifetime, so that responses can be cached.
         """
@@ -157,18 +145,7 @@ class FilePaths:
     def verify(
         self, principal: Principal, shared: SharedTable, source: CatalogTable, key: str
     ) -> ProvenFile:
-        """Verify a path that a client sent.
-
-        Args:
-            principal: The recipient who sent it.
-            shared: The table that the recipient named.
-            source: The same table in its catalog.
-            key: The path without `s3://sluicegate/`.
-
-        Raises:
-            PermissionDenied: The path was not issued to this recipient for this table with its current
-                limits, or it has expired.
-        """
+        """Verify a path that a client sent."""
         match = _KEY.fullmatch(key)
         path = None if match is None else unquote_path(match["path"])
         if match is None or path is None:

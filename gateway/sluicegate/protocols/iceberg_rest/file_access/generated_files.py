@@ -65,13 +65,6 @@ class GeneratedFiles:
     """Generates files, a few at a time and each only once for concurrent requests.
 
     Clients read a file in several ranges.
-
-    Args:
-        generate: Generates a file.
-        kept_bytes: Maximum size of the cache.
-        at_once: Maximum number of files that are generated concurrently.
-        for_one: The same for one recipient.
-        timeout: Seconds that a request waits for its turn.
     """
 
     def __init__(
@@ -94,18 +87,7 @@ class GeneratedFiles:
         name: str,
         view: Callable[[], Awaitable[IcebergView]],
     ) -> GeneratedFile:
-        """A file.
-
-        Args:
-            recipient: The id of the recipient.
-            key: Identifies the view and the file.
-            name: The file's name.
-            view: Builds the view, if the file is not cached.
-
-        Raises:
-            NotFound: The view has no such file.
-            Unavailable: Too many other files are being generated, or the table cannot be read now.
-        """
+        """A file."""
         kept = self._kept.get(key)
         if kept is None:
             kept = await self._flights.run(key, lambda: self._made(recipient, key, name, view))
@@ -140,14 +122,6 @@ class GeneratedFileEndpoint:
 
     The recipient, the grant and the limits of the share are checked again for each request. A link
     therefore stops working when one of them is removed, if it has not expired before.
-
-    Args:
-        keys: The gateway's keys.
-        grants: Looks up recipients.
-        resolver: Finds the table.
-        view_at: Builds the view.
-        files: Generates and caches files.
-        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -165,13 +139,7 @@ class GeneratedFileEndpoint:
         self._files = files
 
     async def fetch(self, request: Request) -> Response:
-        """The file of a link, or why there is none.
-
-        Raises:
-            PermissionDenied: The link is not valid, or the recipient no longer has access.
-            Unavailable: The file cannot be made now.
-            RateLimited: The recipient has sent too many requests.
-        """
+        """The file of a link, or why there is none."""
         principal, link = await self._links.open(request)
         try:
             file = await self._file(principal, link)

@@ -66,7 +66,6 @@ class GeneratedLink(RecipientLink):
     """The contents of a link.
 
     Attributes:
-        table_id: The shared table's id. Another table with the same name is rejected.
         issued_at: When the view's paths were issued, epoch seconds.
     """
 
@@ -84,13 +83,7 @@ class GeneratedLink(RecipientLink):
 
 
 class GeneratedLinks:
-    """Signs links.
-
-    Args:
-        keys: The gateway's keys.
-        base_url: The gateway's public URL.
-        lifetime: Lifetime of links in seconds.
-    """
+    """Signs links."""
 
     def __init__(self, keys: KeyRing, base_url: str, lifetime: int) -> None:
         self._links = ContentLinks(link_keys(keys).signing, base_url, SPACE)

@@ -35,10 +35,6 @@ class SignedFiles:
 
     A path proves that a recipient's view has the file, but not the file's size. The snapshot contains
     it. This costs a search through the snapshot's paths for each file, and only for these recipients.
-
-    Args:
-        signer: Counts what recipients are offered.
-        reader: Reads snapshots.
     """
 
     def __init__(self, signer: Signer, reader: TableReader) -> None:
@@ -47,17 +43,7 @@ class SignedFiles:
         self._counted: LRU[tuple[str, str], bool] = LRU(_COUNTED_PATHS)
 
     async def count(self, table: OpenTable, file: ProvenFile, key: str) -> None:
-        """Count a file before a request for it is signed.
-
-        Args:
-            table: The table, and its recipient.
-            file: The file that the path in the request proves.
-            key: The path.
-
-        Raises:
-            RateLimited: The recipient would get more than it is allowed to get in a day.
-            InvalidRequest: The version no longer exists.
-        """
+        """Count a file before a request for it is signed."""
         if not self._signer.limits_offers(table):
             return
         path = table.principal.id, key
@@ -92,12 +78,7 @@ class _Recent:
 
 
 class RecentRecords:
-    """The records of recipients that currently read tables.
-
-    Args:
-        start: Starts the record of a table for its recipient.
-        clock: Seconds since the epoch.
-    """
+    """The records of recipients that currently read tables."""
 
     def __init__(self, start: Callable[[OpenTable], UrlRecord], clock: Callable[[], float]) -> None:
         self._start = start
@@ -128,7 +109,6 @@ class SignedRequest:
     """The URL that a client sends its request to.
 
     Attributes:
-        uri: Any range of the file can be read from it.
         reusable: Whether the URL is valid for so long that clients can use it again.
     """
 
@@ -146,14 +126,6 @@ class RequestSigner:
 
     The cost of a signature does not depend on the size of the table: the path in a request proves that
     the recipient's view has the file.
-
-    Args:
-        paths: Verifies paths.
-        signer: Presigns files in stores.
-        links: Signs links to generated files.
-        endpoint: The address that clients take for an object store; see `store_endpoint`.
-        clock: Seconds since the epoch.
-        files: Counts data files, if recipients can have a limit of them.
     """
 
     def __init__(
@@ -174,19 +146,7 @@ class RequestSigner:
         self._files = files
 
     async def sign(self, table: OpenTable, body: Mapping[str, Any]) -> SignedRequest:
-        """The URL for a request.
-
-        Args:
-            table: The table that the recipient named, with the recipient's current access.
-            body: A RemoteSignRequest.
-
-        Raises:
-            InvalidRequest: The body is not a RemoteSignRequest.
-            PermissionDenied: The recipient is not allowed to send this request to the store.
-            UnsupportedOperation: The file is at a location that the table is not allowed to use.
-            StorageError: The store cannot sign now.
-            RateLimited: The recipient would get more than it is allowed to get in a day.
-        """
+        """The URL for a request."""
         if is_listing(body, self._endpoint):  # answered with the reason why there is none
             return SignedRequest(f"{self._endpoint}/{BUCKET}/{LISTING}", reusable=False)
         request = SignRequest.parse(body, self._endpoint)

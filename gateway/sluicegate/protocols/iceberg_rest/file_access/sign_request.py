@@ -38,12 +38,7 @@ def store_endpoint(public_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SignRequest:
-    """A request to read an object.
-
-    Attributes:
-        key: The key of the object in the clients' bucket, decoded once.
-        object_request: The method and the headers to sign.
-    """
+    """A request to read an object."""
 
     key: str
     object_request: ObjectRequest
@@ -55,16 +50,7 @@ class SignRequest:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any], endpoint: str) -> Self:
-        """Parse the body of a request to sign.
-
-        Args:
-            body: A RemoteSignRequest.
-            endpoint: See `store_endpoint`.
-
-        Raises:
-            InvalidRequest: The body is not a RemoteSignRequest.
-            PermissionDenied: The request is not a GET or HEAD of one object of the clients' bucket.
-        """
+        """Parse the body of a request to sign."""
         method, uri = _text(body, "method").upper(), _text(body, "uri")
         _text(body, "region")
         headers = _headers(body.get("headers"))
@@ -82,10 +68,6 @@ def is_listing(body: Mapping[str, Any], endpoint: str) -> bool:
     """Whether a request lists the clients' bucket.
 
     s3fs sends one after a file was not found, and shows only that it could not be signed.
-
-    Args:
-        body: A RemoteSignRequest.
-        endpoint: See `store_endpoint`.
     """
     method, uri = body.get("method"), body.get("uri")
     start = f"{endpoint}/{BUCKET}"

@@ -25,10 +25,6 @@ def signing_config(
     """The `config` of a table whose files clients read through signed requests.
 
     Args:
-        catalog_uri: The catalog's absolute `uri`.
-        sign_endpoint: The path of the table's sign endpoint, relative to `catalog_uri`, without a
-            leading slash.
-        store_endpoint: See `sign_request.store_endpoint`.
         server_planning: Whether clients must let the gateway plan scans. Otherwise, clients that do not
             plan on the server read the manifests that the gateway generates.
     """
@@ -87,12 +83,6 @@ def store_error(code: str, message: str, status: int, method: str = "GET") -> Re
     Clients look up the size of a file before they read it. A response to HEAD has no body, and its
     reader would not show why the file cannot be read. It is therefore the size of the message, which
     the client then reads instead of the file.
-
-    Args:
-        code: One of the codes of S3.
-        message: What was wrong, and what to do.
-        status: The status of the response to `GET`.
-        method: The method of the request.
     """
     body = f"<Error><Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>".encode()
     if method == "HEAD":

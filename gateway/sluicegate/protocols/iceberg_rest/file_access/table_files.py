@@ -22,30 +22,18 @@ def is_beyond_the_end(error: StorageError) -> bool:
 
 
 class TableFiles:
-    """Finds the stores of files.
-
-    Args:
-        instances: Finds the storage of files outside of a table's root.
-    """
+    """Finds the stores of files."""
 
     def __init__(self, instances: Instances) -> None:
         self._instances = instances
         self._reach = LocationPolicy(instances)
 
     def check(self, table: OpenTable, locations: Iterable[str]) -> None:
-        """Reject files that the table is not allowed to name.
-
-        Raises:
-            UnsupportedOperation: One of them is at a location that is not allowed.
-        """
+        """Reject files that the table is not allowed to name."""
         self._reach.check(table.source, locations)
 
     async def opened(self, table: OpenTable, location: str) -> tuple[ObjectDirectory, str]:
-        """The directory that a file is read from, and the file's name in it.
-
-        Raises:
-            UnsupportedOperation: No storage contains the location.
-        """
+        """The directory that a file is read from, and the file's name in it."""
         canonical = self._instances.canonical(location)
         root = self._instances.canonical(table.source.location).rstrip("/") + "/"
         if canonical.startswith(root):

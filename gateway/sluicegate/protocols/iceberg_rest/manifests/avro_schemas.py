@@ -49,12 +49,7 @@ def manifest_list_schema() -> AvroSchema:
 
 
 def manifest_schema(shape: IcebergShape, spec: int | None = None) -> AvroSchema:
-    """The schema of the manifests of a table.
-
-    Args:
-        shape: The table.
-        spec: The id of the spec of their files. `None` for the table's only one.
-    """
+    """The schema of the manifests of a table."""
     fields = partition_types(shape, spec_without((), shape) if spec is None else spec)
     data_file = _record(
         "r2",

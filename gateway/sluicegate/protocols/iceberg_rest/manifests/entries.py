@@ -71,11 +71,7 @@ def _with_records(files: pa.Table) -> pa.Table:
 
 
 class Entries:
-    """Makes the entries of a view's manifests.
-
-    Args:
-        view: The table.
-    """
+    """Makes the entries of a view's manifests."""
 
     def __init__(self, view: IcebergView) -> None:
         self._view = view
@@ -86,14 +82,7 @@ class Entries:
         self._snapshot = snapshot_id(view.snapshot.version)
 
     def of_data(self, files: pa.Table) -> Iterator[Entry]:
-        """The entries of data files.
-
-        Args:
-            files: Rows of `rows_by_path`.
-
-        Raises:
-            UnsupportedOperation: Iceberg clients cannot read a partition value.
-        """
+        """The entries of data files."""
         columns = (
             self._view.paths.of(texts(files.column("path"))),
             texts(files.column("partition_values")),
@@ -183,11 +172,7 @@ def _written(value: Any) -> Any:
 
 
 def _avro_value(field: PartitionField, value: Any) -> Any:
-    """The value of an Avro field.
-
-    Raises:
-        UnsupportedOperation: The column's type does not have this value.
-    """
+    """The value of an Avro field."""
     type_ = str(field.source.type)
     digits = decimal_digits(type_)
     if value is None:

@@ -40,24 +40,14 @@ from sluicegate.tables.partitions import partition_texts
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The data files of a manifest.
-
-    Attributes:
-        spec: The id of their spec.
-        files: Rows of `rows_by_path`.
-    """
+    """The data files of a manifest."""
 
     spec: int
     files: pa.Table
 
 
 def parts_of(view: IcebergView, most: int) -> list[Part]:
-    """The parts of a view, in an order that depends on nothing else. Blocks.
-
-    Args:
-        view: The view.
-        most: The most files of a part.
-    """
+    """The parts of a view, in an order that depends on nothing else. Blocks."""
     rows, own = rows_by_path(view.files), view.shape.own
     if own is None:
         return _cut(spec_without((), view.shape), rows, most)
@@ -88,20 +78,15 @@ class ManifestFiles:
 
     The manifests with an even number contain data files. The next odd number is that of the manifest
     with the deletion vectors of these files.
-
-    Args:
-        blobs: Finds deletion vectors, in complete Puffin files, which all clients can read.
     """
 
     def __init__(self, blobs: VectorBlobs) -> None:
         self._blobs = blobs
 
     async def manifest_list(self, view: IcebergView) -> bytes:
-        """The manifest list. Readers need the exact sizes of manifests, so all of them are generated.
+        """The manifest list.
 
-        Raises:
-            TableUnreadable: The table's metadata is damaged.
-            UnsupportedOperation: Iceberg clients cannot read a part of the table.
+        Readers need the exact sizes of manifests, so all of them are generated.
         """
         found = []
         parts = await anyio.to_thread.run_sync(parts_of, view, MANIFEST_FILES)
@@ -117,11 +102,7 @@ class ManifestFiles:
         return await anyio.to_thread.run_sync(_manifest_list, view, found)
 
     async def manifest(self, view: IcebergView, number: int) -> bytes:
-        """A manifest; raises as `manifest_list` does.
-
-        Raises:
-            NotFound: There is no manifest with this number.
-        """
+        """A manifest; raises as `manifest_list` does."""
         parts = await anyio.to_thread.run_sync(parts_of, view, MANIFEST_FILES)
         place = number // 2
         entries = await self._entries(view, parts[place], number) if place < len(parts) else []
@@ -200,10 +181,6 @@ def check_manifests(view: TableView) -> None:
     """Check the partition values, and the sizes of deletion vectors. Blocks.
 
     Views whose files are in an index are not checked: their clients get the error from a manifest.
-
-    Raises:
-        TableUnreadable: The descriptor of a deletion vector is malformed.
-        UnsupportedOperation: Manifests cannot express a part of the table.
     """
     if isinstance(view, IcebergView):
         Entries(view).check_partitions(partition_texts(view.files))

@@ -56,12 +56,9 @@ def on_page(files: FileSet, page: PlanPage) -> FileSet:
 
 
 def pages(files: FileSet, page: PlanPage, size: int) -> list[PlanPage]:
-    """The pages of at most `size` files into which a range is split. At least one, which can be empty.
+    """The pages of at most `size` files into which a range is split.
 
-    Args:
-        files: The files of the range.
-        page: The range.
-        size: At least 1.
+    At least one, which can be empty.
     """
     if len(files) <= size:
         return [page]
@@ -80,25 +77,12 @@ class PlanCandidates(Protocol):
         """The texts of the partitions to decide. Those of all selected files are among them."""
 
     def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
-        """The files on the page that can contain a row for which a predicate is true.
-
-        Args:
-            partitions: The texts of partitions. `None` for all.
-            predicate: The predicate. `None` selects all files in the partitions.
-
-        Raises:
-            IndexUnusable: The plan must be made from the table's log.
-        """
+        """The files on the page that can contain a row for which a predicate is true."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCandidates:
-    """Candidates in memory.
-
-    Attributes:
-        files: Those on the page.
-        metadata: The metadata of their version.
-    """
+    """Candidates in memory."""
 
     files: FileSet
     metadata: TableMetadata
@@ -123,8 +107,6 @@ class IndexedCandidates:
 
     Attributes:
         files: Those on all pages, because an index is not ordered by path.
-        metadata: The metadata of their version.
-        page: The page.
     """
 
     files: IndexedFiles

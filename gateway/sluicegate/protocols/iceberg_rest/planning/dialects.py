@@ -27,21 +27,13 @@ class Dialect(Enum):
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> Dialect:
-        """The dialect of a client by the headers of its request.
-
-        Args:
-            headers: With names in lower case, or ignoring case.
-        """
+        """The dialect of a client by the headers of its request."""
         found = _PYICEBERG.match(headers.get("user-agent", ""))
         old = found is not None and int(found[1]) <= _LAST_WITH_DEFECTS
         return cls.PYICEBERG if old else cls.STANDARD
 
     def check(self, schema: Struct) -> None:
-        """Check that clients can read the types of a schema.
-
-        Raises:
-            UnsupportedOperation: They cannot. The message names the column.
-        """
+        """Check that clients can read the types of a schema."""
         if self is not Dialect.PYICEBERG:
             return
         for field in fields_of(schema):

@@ -33,7 +33,6 @@ class OwnPartition:
     """The partition of a file.
 
     Attributes:
-        spec: Its spec.
         values: The value of each field: numbers of days and microseconds for dates and times.
     """
 
@@ -41,21 +40,13 @@ class OwnPartition:
     values: tuple[Any, ...]
 
     def json(self) -> list[Any]:
-        """The values as JSON single values.
-
-        Raises:
-            ValueError: JSON has no such value.
-        """
+        """The values as JSON single values."""
         fields = zip(self.spec.fields, self.values, strict=True)
         return [None if value is None else _single_value(field.type, value) for field, value in fields]
 
 
 class OwnPartitions:
-    """Reads the partitions of a table.
-
-    Args:
-        own: The table's metadata.
-    """
+    """Reads the partitions of a table."""
 
     def __init__(self, own: OwnMetadata) -> None:
         self._specs: Mapping[str, Spec] = {str(spec.id): spec for spec in own.specs}
@@ -87,11 +78,7 @@ def _value(field: SpecField, values: Mapping[str, str | None]) -> Any:
 
 
 def typed_value(type_: str, text: str) -> Any:
-    """The value that a text means.
-
-    Raises:
-        ValueError: The type does not have it.
-    """
+    """The value that a text means."""
     if (numbers := _RANGES.get(type_)) is not None:
         number = int(text)
         if number not in numbers:
@@ -147,13 +134,7 @@ _NOTHING: Mapping[int, Sequence[Json]] = {}
 
 
 class PartitionReader:
-    """Reads the partition values of a snapshot.
-
-    Args:
-        shape: The shape of the table at the snapshot's version.
-        dialect: How the client reads partition values.
-        compared: The literals that the client compares with the values, by places.
-    """
+    """Reads the partition values of a snapshot."""
 
     def __init__(
         self,
@@ -171,11 +152,7 @@ class PartitionReader:
         ]
 
     def values(self, text: str, places: Iterable[int]) -> dict[int, Any]:
-        """Some values of a partition by their places. `None` for null.
-
-        Raises:
-            UnsupportedOperation: A value is not one of its column's type.
-        """
+        """Some values of a partition by their places. `None` for null."""
         partition = orjson.loads(text)
         return {place: self._value(partition, place)[0] for place in places}
 

@@ -49,19 +49,7 @@ _ADD = "add"
 
 
 async def appended_files(reader: TableReader, view: TableView, start_version: int) -> FileSet:
-    """The files that were appended after a version, and that the recipient can see.
-
-    Args:
-        reader: Reads the changes.
-        view: The table at the last version of the scan.
-        start_version: The version after which the scan starts.
-
-    Raises:
-        IndexUnsuitable: The files of the view are in an index.
-        InvalidRequest: The recipient cannot read the first version, or its commits no longer exist.
-        UnsupportedOperation: A version changed or removed rows, or the format does not report changes.
-        Unavailable: The store does not respond.
-    """
+    """The files that were appended after a version, and that the recipient can see."""
     shared, end = view.table.shared, view.snapshot.version
     check_history(shared, "start-snapshot-id")
     check_version(shared, start_version)
@@ -116,13 +104,7 @@ _TOKEN_BYTES = 500
 
 
 class ScanPlanner:
-    """Plans scans of views. Responses are complete: no plan is continued in the background.
-
-    Args:
-        reader: Reads the changes of incremental scans.
-        tokens: Issues plan ids and plan tasks.
-        blobs: Finds the deletion vectors that each kind of client can read.
-    """
+    """Plans scans of views. Responses are complete: no plan is continued in the background."""
 
     def __init__(
         self, reader: TableReader, tokens: PlanTokens, blobs: Mapping[Dialect, VectorBlobs]
@@ -134,20 +116,7 @@ class ScanPlanner:
         self._turns = FairLimiter(_AT_ONCE, _AT_ONCE_FOR_ONE, _TIMEOUT, _REFUSAL)
 
     async def plan(self, view: TableView, request: PlanRequest) -> AsyncIterator[bytes]:
-        """A CompletedPlanningResult, in parts. Errors are raised before the first part.
-
-        Args:
-            view: The table at `request.version`.
-            request: The request.
-
-        Raises:
-            IndexUnusable: The view's files are in an index, and the plan must be made from the log.
-            InvalidRequest: A field does not match the table.
-            TableUnreadable: The table's metadata is damaged.
-            UnsupportedOperation: Iceberg clients cannot read a part of the table, or the scan is
-                incremental and the changes are not only appends.
-            Unavailable: The store does not respond, or too many scans are being planned.
-        """
+        """A CompletedPlanningResult, in parts. Errors are raised before the first part."""
         plan_id = await self._threads.run_sized(
             len(request.source), self._tokens.plan_id, view, request
         )
@@ -155,29 +124,13 @@ class ScanPlanner:
         return await self._page(view, request, EVERYTHING, head)
 
     async def plan_again(self, view: TableView, pinned: PinnedPlan) -> AsyncIterator[bytes]:
-        """The result of a plan by its id; raises as `plan` does.
-
-        Args:
-            view: The table at `pinned.request.version`.
-            pinned: What the plan id stands for.
-
-        Raises:
-            NoSuchPlanId: The table was replaced by another one.
-        """
+        """The result of a plan by its id; raises as `plan` does."""
         if not pinned.belongs_to(view):
             raise NoSuchPlanId("plan-id: the table was replaced since it was planned: plan again")
         return await self.plan(view, pinned.request)
 
     async def tasks(self, view: TableView, task: PinnedPlan) -> AsyncIterator[bytes]:
-        """A FetchScanTasksResult, in parts; raises as `plan` does.
-
-        Args:
-            view: The table at `task.request.version`.
-            task: The plan task.
-
-        Raises:
-            NoSuchPlanTask: The table was replaced by another one.
-        """
+        """A FetchScanTasksResult, in parts; raises as `plan` does."""
         if not task.belongs_to(view):
             raise NoSuchPlanTask("plan-task: the table was replaced since it was planned: plan again")
         return await self._page(view, task.request, task.page, b'{"file-scan-tasks":[')

@@ -24,15 +24,6 @@ class PlanRequest:
 
     Attributes:
         snapshot: The snapshot to read, or the end of an incremental scan. `None` for the latest.
-        after: An incremental scan reads what was added after this snapshot.
-        select: Full names of the requested columns. Empty for all.
-        filter: `True` without a filter.
-        case_sensitive: Whether upper and lower case of names differ.
-        snapshot_schema: Whether names refer to the schema of the snapshot, not of the table.
-        stats_fields: Full names of the columns whose statistics are requested.
-        min_rows: Sufficient number of rows.
-        dialect: How the client reads partition values.
-        source: The members of the request that matter, as JSON, for tokens.
     """
 
     snapshot: int | None
@@ -48,16 +39,7 @@ class PlanRequest:
 
     @classmethod
     def parse(cls, body: bytes, dialect: Dialect = Dialect.STANDARD) -> Self:
-        """Parse a body. An empty one requests the latest snapshot.
-
-        Args:
-            body: A PlanTableScanRequest.
-            dialect: How the client reads partition values.
-
-        Raises:
-            InvalidRequest: A field has an invalid value. The message names it.
-            MalformedRequest: The body is not a JSON object.
-        """
+        """Parse a body. An empty one requests the latest snapshot."""
         return cls.of(_object(body), dialect, body)
 
     @classmethod
@@ -95,12 +77,7 @@ class PlanRequest:
 
 
 def parse_plan_task(body: bytes) -> str:
-    """The `plan-task` of a request for its tasks.
-
-    Raises:
-        InvalidRequest: It is missing or not a string.
-        MalformedRequest: The body is not a JSON object.
-    """
+    """The `plan-task` of a request for its tasks."""
     token = _object(body).get("plan-task")
     if not isinstance(token, str):
         raise InvalidRequest("plan-task must be a string, as a plan returned it")

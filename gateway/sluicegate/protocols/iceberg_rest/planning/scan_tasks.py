@@ -34,12 +34,8 @@ class VectorBlob:
     Source: Puffin specification, "`deletion-vector-v1` blob type".
 
     Attributes:
-        path: The path of its file, as `ViewPaths.of` takes it.
-        offset: Where the blob starts in the file.
         size: Bytes of the blob, with its length, magic number and checksum.
-        cardinality: Number of deleted rows.
         file_size: Bytes of the file.
-        file_format: `puffin`, or `parquet` for a position delete file, which has no blob.
     """
 
     path: str
@@ -57,27 +53,11 @@ class VectorBlobs(Protocol):
         """Whether the places of some of these files' vectors depend on all files of the view."""
 
     async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
-        """The deletion vector of each file, in order, or `None` for files without one.
-
-        Args:
-            view: The view whose files these are.
-            files: Rows of `FILE_SCHEMA`, at least one of them with a deletion vector.
-
-        Raises:
-            TableUnreadable: A descriptor is malformed.
-            UnsupportedOperation: The format has deletion vectors that Iceberg clients cannot read.
-        """
+        """The deletion vector of each file, in order, or `None` for files without one."""
 
 
 def delete_file(blob: VectorBlob, path: str, data_file: str, partition: bytes) -> bytes:
-    """A delete file ("PositionDeleteFile").
-
-    Args:
-        blob: The deletion vector.
-        path: The path of its file for clients.
-        data_file: The path of the data file for clients.
-        partition: The members `spec-id` and `partition` of the data file.
-    """
+    """A delete file ("PositionDeleteFile")."""
     members: dict[str, object] = {
         "content": "position-deletes",
         "file-path": path,
@@ -102,32 +82,14 @@ UNKNOWN_RECORDS = -1
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A batch of tasks.
-
-    Attributes:
-        tasks: JSON objects, separated by commas.
-        rows: Rows that certainly match the filter.
-    """
+    """A batch of tasks."""
 
     tasks: bytes
     rows: int
 
 
 class TaskEncoder:
-    """Encodes the tasks of one response, batch by batch.
-
-    Args:
-        view: The table.
-        selection: The files and residuals.
-        statistics: Encodes the statistics that the client requests. `None` if it requests none.
-        blobs: Finds deletion vectors. `None` if the client cannot read any.
-        partitions: Reads the values of partitions for the client.
-        threads: Encode statistics.
-        kept: Keeps the members of tasks that are the same in each plan. `None` if rows are counted.
-
-    Attributes:
-        delete_files: The delete files that the tasks so far refer to.
-    """
+    """Encodes the tasks of one response, batch by batch."""
 
     def __init__(
         self,
@@ -161,12 +123,7 @@ class TaskEncoder:
         return max(1, min(_BATCH_FILES // (1 + columns // _FEW_COLUMNS), within))
 
     async def encode(self, block: FileBlock) -> Encoded:
-        """The tasks of a block of files.
-
-        Raises:
-            TableUnreadable: The descriptor of a deletion vector is malformed.
-            UnsupportedOperation: Iceberg clients cannot read a partition value or deletion vector.
-        """
+        """The tasks of a block of files."""
         kept = None if self._kept is None else self._kept.of(block)
         if kept is None:
             return await self._encode(block.files())

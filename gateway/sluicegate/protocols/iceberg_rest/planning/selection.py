@@ -53,11 +53,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 
 def predicate_of(expression: tree.Expression, columns: Columns) -> Predicate | None:
-    """The predicate by which files are pruned, or `None` if the filter leaves all of them.
-
-    Raises:
-        InvalidRequest: The filter names a column that the table does not have.
-    """
+    """The predicate by which files are pruned, or `None` if the filter leaves all of them."""
     if isinstance(expression, bool):
         return None
     translated = _condition(expression, columns)
@@ -156,13 +152,7 @@ _NO_PARTITIONS: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class TaskSelection:
-    """The files of a plan.
-
-    Attributes:
-        files: Those that can have rows for which the filter is true.
-        residuals: What is left of the filter, by the text of a partition, if it is not `default`.
-        default: What is left of the filter in all other partitions.
-    """
+    """The files of a plan."""
 
     files: FileSet
     residuals: Mapping[str, bytes]
@@ -183,17 +173,7 @@ class TaskSelection:
 
 
 def select(view: TableView, files: PlanCandidates, request: PlanRequest) -> TaskSelection:
-    """Select the files that a request needs. Takes too long for the event loop if there is a filter.
-
-    Args:
-        view: Their table.
-        files: The files that the recipient can see.
-        request: The filter, and how it names columns.
-
-    Raises:
-        IndexUnusable: The plan must be made from the table's log.
-        InvalidRequest: The filter does not match the table, or is too large for its partitions.
-    """
+    """Select the files that a request needs. Takes too long for the event loop if there is a filter."""
     if request.filter is True:
         return TaskSelection(files.selected(None, None), {})
     columns = Columns(view.shape, case_sensitive=request.case_sensitive)
@@ -254,11 +234,7 @@ def _decided(
 
 
 def _written(residuals: Mapping[int, tree.Expression]) -> dict[int, bytes]:
-    """The JSON of each residual.
-
-    Raises:
-        InvalidRequest: They are too large together.
-    """
+    """The JSON of each residual."""
     written, left = {}, MAX_RESIDUALS_BYTES
     for key, residual in residuals.items():
         written[key] = expression_json(residual)

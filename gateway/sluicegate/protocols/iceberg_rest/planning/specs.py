@@ -28,15 +28,7 @@ _WITHOUT_ALL = (1 << _NUMBER_BITS) - 1
 
 
 def spec_without(missing: Collection[int], shape: IcebergShape) -> int:
-    """The id of the spec that lacks some partition fields.
-
-    Args:
-        missing: Places of the fields.
-        shape: The table at one version.
-
-    Raises:
-        UnsupportedOperation: The table has more fields than specs are listed for.
-    """
+    """The id of the spec that lacks some partition fields."""
     if shape.own is not None:
         return shape.own.default_spec
     if not missing:

@@ -33,16 +33,7 @@ class _Measured:
 
 
 class Statistics:
-    """Encodes the statistics of some columns.
-
-    Args:
-        metadata: The table's metadata.
-        columns: The table's columns.
-        names: Full names of the requested columns.
-
-    Raises:
-        InvalidRequest: The table has no such column.
-    """
+    """Encodes the statistics of some columns."""
 
     def __init__(self, metadata: TableMetadata, columns: Columns, names: Sequence[str]) -> None:
         # Without case sensitivity, a column has many names.

@@ -31,9 +31,6 @@ class PinnedPlan:
     """A request at the version that it was planned for.
 
     Attributes:
-        request: The request. Its `snapshot` is always set.
-        table_id: The id of the table, which a table that replaces it does not have.
-        page: The range of files to answer.
         with_index: Whether the table can be read from its index. If the log was needed for a page, the
             other pages are not tried with the index again.
     """
@@ -50,11 +47,7 @@ class PinnedPlan:
 
 
 class PlanTokens:
-    """Issues and verifies plan ids and plan tasks.
-
-    Args:
-        signer: Signs both.
-    """
+    """Issues and verifies plan ids and plan tasks."""
 
     def __init__(self, signer: TokenSigner) -> None:
         self._signer = signer
@@ -74,31 +67,18 @@ class PlanTokens:
         return self._signer.sign(state, bound_to=bound)
 
     def open_plan(self, principal: Principal, shared: SharedTable, token: str) -> PinnedPlan:
-        """The plan with an id.
-
-        Raises:
-            NoSuchPlanId: It was not issued to this recipient for this table, has expired, or stands for
-                a request that is too large for it.
-        """
+        """The plan with an id."""
         state = self._verify_plan(principal, shared, token)
         if "request" not in state:
             raise NoSuchPlanId("plan-id: the plan is too large to be fetched again: submit it again")
         return _pinned(state)
 
     def cancel(self, principal: Principal, shared: SharedTable, token: str) -> None:
-        """Verify the id of a plan that is no longer needed. There is nothing to release.
-
-        Raises:
-            NoSuchPlanId: It was not issued to this recipient for this table, or has expired.
-        """
+        """Verify the id of a plan that is no longer needed. There is nothing to release."""
         self._verify_plan(principal, shared, token)
 
     def open_task(self, principal: Principal, shared: SharedTable, token: str) -> PinnedPlan:
-        """The plan and page of a plan task.
-
-        Raises:
-            NoSuchPlanTask: It was not issued to this recipient for this table, or has expired.
-        """
+        """The plan and page of a plan task."""
         bound = _bound_to(_TASK, principal, shared)
         try:
             return _pinned(self._signer.verify(token, bound_to=bound, parameter=_TASK))

@@ -29,11 +29,7 @@ _NO_PARTITION = "{}"
 
 @dataclass(frozen=True, slots=True)
 class AddedFiles:
-    """Path, size and partition values (JSON text) of files, the newest add of each path last.
-
-    Attributes:
-        complete: Whether all requested files are included.
-    """
+    """Path, size and partition values (JSON text) of files, the newest add of each path last."""
 
     table: pa.Table
     complete: bool = True

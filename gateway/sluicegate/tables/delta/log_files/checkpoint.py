@@ -44,13 +44,7 @@ class CheckpointState:
 
 
 async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) -> CheckpointState:
-    """Read an entire checkpoint: while one part or sidecar is decoded, the next one is fetched.
-
-    Raises:
-        ObjectMissing: A part or a sidecar no longer exists.
-        TableUnreadable: A file is damaged.
-        StorageError: The store does not respond, or denies access.
-    """
+    """Read an entire checkpoint: while one part or sidecar is decoded, the next one is fetched."""
     reader = _Reader(store, root)
     parts = await gather([partial(reader.read, file) for file in checkpoint.files], _PARALLEL)
     sidecars = [sidecar for part in parts for sidecar in part.sidecars]
@@ -83,13 +77,7 @@ def _joined(parts: Sequence[CheckpointState]) -> CheckpointState:
 
 
 class _Reader:
-    """Reads the files of one checkpoint, and decodes one at a time to limit memory.
-
-    Args:
-        store: The log.
-        root: The table's storage, for absolute paths.
-        files: Whether to also read the file actions.
-    """
+    """Reads the files of one checkpoint, and decodes one at a time to limit memory."""
 
     def __init__(self, store: LogStore, root: str, *, files: bool = True) -> None:
         self._store = store
@@ -119,17 +107,7 @@ class _Reader:
 
 
 def added_files(source: ParquetBytes, name: str, root: str, budget: Budget) -> Iterator[pa.RecordBatch]:
-    """The files that a Parquet file of a checkpoint adds, in batches of `FILE_SCHEMA`.
-
-    Args:
-        source: The file.
-        name: Its name.
-        root: The table's storage, for absolute paths.
-        budget: Counts the memory of each batch.
-
-    Raises:
-        TableUnreadable: It is damaged, or exceeds the budget.
-    """
+    """The files that a Parquet file of a checkpoint adds, in batches of `FILE_SCHEMA`."""
     for kind, actions in _actions(source, name, root, True, budget):
         if kind == "add":
             yield actions

@@ -87,12 +87,7 @@ class AddColumns:
         self._nulls: dict[pa.DataType, pa.Array] = {}
 
     def convert(self, adds: pa.StructArray) -> pa.RecordBatch:
-        """Columns of the adds among a checkpoint's rows, at most as many as set in the constructor.
-
-        Raises:
-            ValueError: An add has no size.
-            TableUnreadable: A file cannot be shared.
-        """
+        """Columns of the adds among a checkpoint's rows, at most as many as set in the constructor."""
         adds = adds.filter(pc.struct_field(adds, "path").is_valid())
         fields = dict(zip((field.name for field in adds.type), adds.flatten(), strict=True))
         columns = {plain: self._plain(fields, name) for name, plain in _PLAIN.items()}

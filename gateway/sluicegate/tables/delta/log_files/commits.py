@@ -52,19 +52,7 @@ _MERGED_ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsD
 
 
 async def read_actions(store: LogStore, file: LogFile, root: str, *, files: bool = True) -> Actions:
-    """Fetch and parse one file of JSON actions. A large file is processed piece by piece.
-
-    Args:
-        store: The log.
-        file: The file.
-        root: The table's storage (`storage_root`), for absolute paths.
-        files: Whether to also keep the file actions.
-
-    Raises:
-        ObjectMissing: The file no longer exists.
-        TableUnreadable: It is damaged, or exceeds the budget.
-        StorageError: The store does not respond, or denies access.
-    """
+    """Fetch and parse one file of JSON actions. A large file is processed piece by piece."""
     if file.size <= _WHOLE_BYTES:
         data = await store.read(file.name)
         if len(data) <= _INLINE_BYTES:
@@ -79,17 +67,7 @@ async def read_actions(store: LogStore, file: LogFile, root: str, *, files: bool
 
 
 def parse_actions(data: Any, file: LogFile, root: str, budget: Budget) -> Actions:
-    """The actions in a file's bytes. Actions that are irrelevant for readers are skipped.
-
-    Args:
-        data: The file's bytes, as any buffer.
-        file: The file.
-        root: The table's storage (`storage_root`), for absolute paths.
-        budget: Counts the memory of the actions.
-
-    Raises:
-        TableUnreadable: It is damaged, or exceeds the budget.
-    """
+    """The actions in a file's bytes. Actions that are irrelevant for readers are skipped."""
     return _parse(BytesIO(data), file, root, budget)
 
 
@@ -99,9 +77,6 @@ def action_batches(
     """The file actions of a file of JSON actions in batches of `ACTION_SCHEMA`, each with its kind.
 
     The file is never entirely in memory. Arguments are those of `parse_actions`.
-
-    Raises:
-        TableUnreadable: It is damaged, or exceeds the budget.
     """
     what = f"the Delta log's {name}"
     with damaged(what):

@@ -34,11 +34,7 @@ class LogFile:
     """One file of the log. It is no longer equal after a file of the same name replaced it.
 
     Attributes:
-        name: Relative to `_delta_log`.
-        version: Its version, the first one of a compaction.
-        last: The last version of a compaction, else `version`.
         part: Number of this part of a multi-part checkpoint, from 1.
-        parts: Number of parts of the checkpoint.
         modified: Epoch milliseconds.
     """
 
@@ -97,11 +93,7 @@ class Sidecar:
 
 
 def sidecar_of(action: Mapping[str, Any]) -> Sidecar:
-    """The value of a `sidecar` action. Regardless of its path, the file is in `_sidecars/`.
-
-    Raises:
-        TableUnreadable: Its path does not end with a plain name.
-    """
+    """The value of a `sidecar` action. Regardless of its path, the file is in `_sidecars/`."""
     name = unquote(action["path"].rsplit("/", 1)[-1])
     if name in ("", ".", "..") or len(name) > _LONGEST_NAME or _NOT_PLAIN.search(name):
         raise TableUnreadable("the Delta log names a sidecar without a plain file name")

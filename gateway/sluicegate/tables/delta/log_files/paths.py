@@ -31,10 +31,6 @@ def storage_root(location: str) -> str:
 def literal_paths(paths: pa.StringArray, root: str) -> pa.StringArray:
     """Decode the paths of file actions, one column at a time.
 
-    Args:
-        paths: URIs, relative to the table or absolute.
-        root: The table's storage (`storage_root`).
-
     Returns:
         Literal paths. Absolute ones are locations, regardless of their form in the log: `/a`, `file:/a`
             and `file:///a` are the same file.
@@ -52,27 +48,14 @@ def literal_paths(paths: pa.StringArray, root: str) -> pa.StringArray:
 
 
 def other_spellings(spelled: pa.StringArray, literal: pa.StringArray) -> pa.StringArray:
-    """The paths as written in the log, null if they equal the literal path.
-
-    Args:
-        spelled: As in the log.
-        literal: The result of `literal_paths` for them.
-    """
+    """The paths as written in the log, null if they equal the literal path."""
     if literal is spelled:
         return pa.nulls(len(literal), pa.string())
     return pc.if_else(pc.equal(spelled, literal), pa.scalar(None, pa.string()), spelled)
 
 
 def check_servable(paths: pa.StringArray, source: str) -> None:
-    """Reject files that no link can address, and files of the log itself.
-
-    Args:
-        paths: Literal paths.
-        source: The file of the log that names them.
-
-    Raises:
-        TableUnreadable: A path has control characters, is too long or empty, or is in a `_delta_log`.
-    """
+    """Reject files that no link can address, and files of the log itself."""
     longest = pc.max(pc.binary_length(paths)).as_py() or 0
     suspicious = _may_be_odd(paths) or _has_control(_texts(paths))
     if longest <= LONGEST_PATH and not (

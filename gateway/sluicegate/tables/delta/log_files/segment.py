@@ -20,12 +20,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """The files to read for one version: an optional checkpoint, and the files after it.
-
-    Attributes:
-        deltas: Commits and compactions, ascending, without gaps and overlaps.
-        newest: The file that represents the version itself: its commit, if it still exists.
-    """
+    """The files to read for one version: an optional checkpoint, and the files after it."""
 
     version: int
     checkpoint: Checkpoint | None
@@ -40,13 +35,7 @@ class LogSegment:
 
 @dataclass(frozen=True, slots=True)
 class LogListing:
-    """The files that a listing of the log found, by kind.
-
-    Attributes:
-        commits: By version, ascending. Commits that a catalog has ratified come from its staging area.
-        compactions: By first version, the longest first.
-        checkpoints: Complete ones, the newest first.
-    """
+    """The files that a listing of the log found, by kind."""
 
     commits: Mapping[int, LogFile]
     compactions: Mapping[int, tuple[LogFile, ...]]
@@ -136,8 +125,6 @@ class LogListing:
         """Commits and compactions from one version to another, or `None` if one is missing.
 
         Args:
-            first: The first version.
-            last: The last version.
             broken: Versions from which an earlier call did not reach `last`. Those of this call are
                 added, so that many checkpoints before one gap do not repeat the same steps.
         """

@@ -32,12 +32,7 @@ _DECODING = 2  # threads; more would take time and memory from other requests
 
 
 class LogStore:
-    """The `_delta_log` of one table, opened for reading. All fetched bytes count in its budget.
-
-    Attributes:
-        budget: The remaining budget for reading the log.
-        decoding: Maximum number of threads that decode its files.
-    """
+    """The `_delta_log` of one table, opened for reading. All fetched bytes count in its budget."""
 
     def __init__(self, directory: ObjectDirectory) -> None:
         self.budget = directory.budget
@@ -52,11 +47,7 @@ class LogStore:
         return LogStore(replace(self._directory, budget=self.budget.renewed()))
 
     async def files(self, since: int | None = None) -> list[LogFile]:
-        """The log's files from a version on, unordered, from one listing. Empty if there is no log.
-
-        Raises:
-            StorageError: The store cannot be listed.
-        """
+        """The log's files from a version on, unordered, from one listing. Empty if there is no log."""
         offset = None if since is None else self._key(version_prefix(since))
         found: list[LogFile] = []
         with span("store.list"), suppress(ObjectMissing), store_errors(self._prefix):
@@ -75,13 +66,7 @@ class LogStore:
         return found
 
     async def read(self, name: str, limit: int | None = None) -> memoryview:
-        """An entire object, or at most its first `limit` bytes.
-
-        Raises:
-            ObjectMissing: The object does not exist.
-            StorageError: The store does not respond, or denies access.
-            TableTooLarge: Its size, as reported by the store, exceeds the budget.
-        """
+        """An entire object, or at most its first `limit` bytes."""
         with span("store.get"), store_errors(name):
             options: GetOptions | None = None if limit is None else {"range": (0, limit)}
             result = await self._store.get_async(self._key(name), options=options)
@@ -105,14 +90,7 @@ class LogStore:
             return int((await self._store.head_async(self._key(name)))["size"])
 
     def open(self, name: str, size: int, *, on_loop: bool = True) -> _RangedObject:
-        """An object as a blocking, seekable file.
-
-        Args:
-            name: Its name.
-            size: Its size in bytes.
-            on_loop: Whether the event loop sends the requests, as storage plugins need for their
-                credentials. The file can then be read only in worker threads of anyio.
-        """
+        """An object as a blocking, seekable file."""
         key, what = self._key(name), f"the Delta log's {name}"
         return _RangedObject(self._store, key, size, what, self.budget, on_loop=on_loop)
 

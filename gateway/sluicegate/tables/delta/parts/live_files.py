@@ -24,25 +24,14 @@ _BUFFER = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CheckpointedVersion:
-    """A version of a table, without the files in its checkpoint.
-
-    Attributes:
-        later: The version, and the commits since the checkpoint, or since version 0.
-        checkpoint: The files of the checkpoint.
-    """
+    """A version of a table, without the files in its checkpoint."""
 
     log: DeltaLog
     later: LaterVersion
     checkpoint: tuple[LogPart, ...]
 
     def live_files(self) -> Iterator[pa.RecordBatch]:
-        """Batches of `FILE_SCHEMA`. Blocks. Iterate in a worker thread of anyio.
-
-        Raises:
-            TableUnreadable: A file of the log is damaged.
-            ObjectMissing: The log was cleaned up in the meantime.
-            StorageError: The store does not respond, or denies access.
-        """
+        """Batches of `FILE_SCHEMA`. Blocks. Iterate in a worker thread of anyio."""
         with damaged("the Delta log"):
             changes = reconcile(self.later.commits)
         for part in self.checkpoint:
@@ -66,13 +55,7 @@ class CheckpointedVersion:
 async def latest_checkpointed_version(
     table: CatalogTable, directory: ObjectDirectory
 ) -> CheckpointedVersion:
-    """Return the latest version of a table. The commits since its checkpoint are in memory.
-
-    Raises:
-        NotFound: There is no table.
-        TableUnreadable: The log is broken, or needs an unsupported feature.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Return the latest version of a table. The commits since its checkpoint are in memory."""
     log = DeltaLog(table, directory)
 
     async def read(

@@ -48,18 +48,8 @@ def remove_unused(folder: IndexFolder, key: str, now: int) -> int:
     Files that no manifest names belong to a build that is running, or that was killed. They are removed
     a day after they were written.
 
-    Args:
-        folder: The folder.
-        key: The table's key.
-        now: Epoch milliseconds.
-
     Returns:
         The number of removed files, without manifests.
-
-    Raises:
-        IndexUnusable: An index that gateways can still use is damaged or cannot be read. Nothing was
-            removed.
-        StorageError: The folder cannot be read or written to.
     """
     files = folder.files(key)
     copies = sorted((each for each in files if each.built is not None), key=_built)
@@ -114,7 +104,6 @@ class BuiltIndex:
     """An index in a folder.
 
     Attributes:
-        parts: Number of parts.
         bytes: Bytes of all of its files, except for the manifest.
     """
 
@@ -125,13 +114,7 @@ class BuiltIndex:
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """What a build did.
-
-    Attributes:
-        index: The index.
-        kept: How many of its parts were there before.
-        reason: Why all parts were written, if they were.
-    """
+    """What a build did."""
 
     index: BuiltIndex
     kept: int
@@ -143,15 +126,7 @@ async def _at_once() -> None:
 
 
 def check_format(table: CatalogTable, name: str) -> None:
-    """Ensure that a table can have an index.
-
-    Args:
-        table: The table in its catalog.
-        name: Its name for users.
-
-    Raises:
-        UnsupportedOperation: It is no Delta table.
-    """
+    """Ensure that a table can have an index."""
     if table.format != "delta":
         raise UnsupportedOperation(
             f"{name} has the format '{table.format}': only Delta tables can be indexed"
@@ -172,21 +147,6 @@ async def build_index(
 
     If the table has an index of an earlier version, later commits are applied to it: only parts with
     files that were added or removed are written. Otherwise, all files are read and sorted.
-
-    Args:
-        folder: The folder of indexes.
-        table: The table in its catalog.
-        directory: The table's files.
-        full: Whether to write all parts even if there is an index.
-        min_files: Tables with fewer files are refused.
-        part_rows: Files of a part.
-        before_publication: Called when all files are written. An error prevents the publication.
-
-    Raises:
-        TooFewFiles: The table is too small.
-        UnsupportedOperation: The table cannot be indexed.
-        TableUnreadable: The log is damaged.
-        Unavailable: A store does not respond, or files were removed by another build.
     """
     build = _Build(folder, table, directory, min_files, part_rows, before_publication)
     try:
@@ -298,21 +258,13 @@ def _publish(folder: IndexFolder, written: WrittenIndex) -> None:
 
 
 def opened(folder: IndexFolder, key: str) -> SnapshotIndex | None:
-    """The index of a table, or `None` if it has none. Blocks.
-
-    Raises:
-        IndexUnusable: It is damaged.
-    """
+    """The index of a table, or `None` if it has none. Blocks."""
     manifest = folder.manifest(key)
     return None if manifest is None else SnapshotIndex.open(folder, manifest)
 
 
 def described(folder: IndexFolder, key: str) -> BuiltIndex:
-    """Describe the index of a table. Blocks.
-
-    Raises:
-        IndexUnusable: There is none, or it is damaged.
-    """
+    """Describe the index of a table. Blocks."""
     index = opened(folder, key)
     if index is None:
         raise IndexUnusable("it was removed in the meantime")

@@ -37,20 +37,6 @@ def write_full_index(
     """Write an index. Takes about 40 seconds for each million files. Blocks.
 
     The memory does not depend on the number of files, except for about 40 bytes for each.
-
-    Args:
-        folder: Where to write.
-        table: The table in its catalog.
-        version: The version to index.
-        files: Its live files, in batches of `FILE_SCHEMA`.
-        part_rows: Files of a part.
-        check: Called before each part is written, and often before that. An error ends the build.
-        accept: Called with the number of files, before any is written to the folder. An error ends
-            the build.
-
-    Raises:
-        UnsupportedOperation: Tables of this format have no index, or the table has too many partitions.
-        StorageError: The folder cannot be written to.
     """
     columns = IndexedColumns.of(version.metadata)
     with tempfile.TemporaryDirectory(prefix="sluicegate-index-") as scratch:

@@ -38,20 +38,6 @@ def write_later_index(
 
     The later commits are in memory, and a few parts at a time. In addition, each file of a part that is
     written takes 12 bytes.
-
-    Args:
-        index: The index of an earlier version.
-        table: The table in its catalog.
-        later: The commits since then.
-        part_rows: Files of a part.
-        check: Called before each part is written. An error ends the build.
-
-    Raises:
-        FullBuildNeeded: The table has other columns now, or had no files.
-        IndexUnusable: The index is damaged.
-        TableUnreadable: A commit is damaged.
-        UnsupportedOperation: The table has too many partitions now.
-        StorageError: The folder cannot be written to.
     """
     if IndexedColumns.of(later.metadata) != index.columns:
         raise FullBuildNeeded("the columns with bounds are different ones since then")
@@ -85,9 +71,7 @@ class _Merge:
     """The files of an index and of later commits.
 
     Attributes:
-        removed: How many files of each part are removed or replaced.
         added: Added files with their bounds, sorted.
-        ranges: For each part into which added files sort, the first of them and their number.
     """
 
     index: SnapshotIndex

@@ -30,12 +30,7 @@ from sluicegate.tables.snapshot_index.writing.summary import Summary
 
 @dataclass(frozen=True, slots=True)
 class KeptParts:
-    """Parts of an index that get other numbers.
-
-    Attributes:
-        index: The index.
-        numbers: The new number of each kept part.
-    """
+    """Parts of an index that get other numbers."""
 
     index: SnapshotIndex
     numbers: Mapping[int, int]
@@ -45,11 +40,7 @@ class KeptParts:
         return self._renumbered(self.index.partitions.cast(PARTITION_SCHEMA))
 
     def lookups(self) -> Iterator[tuple[int, pa.Table]]:
-        """For each lookup, its last key, and rows of `LOOKUP_SCHEMA`. Blocks.
-
-        Raises:
-            IndexUnusable: A lookup is missing or damaged.
-        """
+        """For each lookup, its last key, and rows of `LOOKUP_SCHEMA`. Blocks."""
         for each in self.index.manifest.lookups:
             rows = pa.Table.from_batches(self.index.lookup(each), schema=LOOKUP_SCHEMA)
             yield each.last, self._renumbered(rows)
@@ -75,10 +66,6 @@ class WrittenIndex:
     """The files of an index, which gateways use as soon as the manifest is published.
 
     Attributes:
-        manifest: Not published yet.
-        digests: Of all files.
-        parts: Number of parts.
-        kept: How many of them are parts of the previous index.
         bytes: Bytes of all files.
     """
 
@@ -94,13 +81,6 @@ class IndexWriter:
 
     Memory grows with the number of parts and partitions, and takes 12 bytes for each file of the parts
     that are written.
-
-    Args:
-        folder: Where to write.
-        table: The table in its catalog.
-        columns: The columns with bounds.
-        sort_column: The data column by which the files of a partition are sorted.
-        check: Called before each part is written. An error ends the build.
     """
 
     def __init__(
@@ -122,11 +102,7 @@ class IndexWriter:
         self._partitions: list[pa.Table] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Write the next part; raises as `IndexFolder.write` does.
-
-        Args:
-            rows: Its files with their bounds, sorted; at least one.
-        """
+        """Write the next part; raises as `IndexFolder.write` does."""
         self._check()
         (batch,) = rows.combine_chunks().to_batches()
         number = len(self._summary)
@@ -141,17 +117,7 @@ class IndexWriter:
         self._summary.keep(previous.summary, part)
 
     def finish(self, version: LogPosition, previous: SnapshotIndex | None = None) -> WrittenIndex:
-        """Write the other files.
-
-        Args:
-            version: The version whose live files are in the parts.
-            previous: The index whose parts were kept.
-
-        Raises:
-            UnsupportedOperation: The table has too many partitions, or is no Delta table.
-            IndexUnusable: The previous index is damaged.
-            StorageError: The folder cannot be written to.
-        """
+        """Write the other files."""
         if not isinstance(version.state, DeltaState):
             raise UnsupportedOperation(f"tables of format '{self._table.format}' cannot be indexed")
         kept = None if previous is None else KeptParts(previous, self._kept)

@@ -26,12 +26,7 @@ _NUMBERS = frozenset(Family) - {Family.STRING, Family.OTHER}
 
 @dataclass(frozen=True, slots=True)
 class FileOrder:
-    """Where each file comes in the order.
-
-    Attributes:
-        positions: For each file, in the order in which they were read.
-        column: The data column that orders the files of a partition, if any does.
-    """
+    """Where each file comes in the order."""
 
     positions: pa.Array
     column: TableColumn | None
@@ -106,12 +101,7 @@ def _overlap(column: TableColumn, samples: Sequence[Bounds]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The order of the files of an index and of files that are added to it.
-
-    Attributes:
-        index: The index.
-        ranks: The rank of each partition.
-    """
+    """The order of the files of an index and of files that are added to it."""
 
     index: SnapshotIndex
     ranks: Mapping[str, int]

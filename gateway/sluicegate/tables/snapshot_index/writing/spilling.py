@@ -15,12 +15,7 @@ from sluicegate.tables.snapshot_index.layout import FILE_COLUMNS, IndexedColumns
 
 
 def with_bounds(files: pa.Table, columns: IndexedColumns) -> pa.RecordBatch:
-    """Files with the bounds of their data columns, which are read from the statistics.
-
-    Args:
-        files: Rows of `FILE_SCHEMA`.
-        columns: The columns with bounds.
-    """
+    """Files with the bounds of their data columns, which are read from the statistics."""
     texts = files.column("stats").combine_chunks()
     bounds = file_bounds(DerivedColumns(0), PackedTexts(texts), columns.data)
     plain = [files.column(each.name).cast(each.type).combine_chunks() for each in FILE_COLUMNS]
@@ -38,14 +33,7 @@ COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 @dataclass(frozen=True, slots=True)
 class SpilledFiles:
-    """Files in the order in which they were read.
-
-    Attributes:
-        path: The temporary file.
-        partitions: The texts of the distinct partition values.
-        codes: For each file, the number of its partition.
-        samples: Bounds of some files, in batches of their fields.
-    """
+    """Files in the order in which they were read."""
 
     path: Path
     partitions: Sequence[str]
@@ -74,14 +62,7 @@ class SpilledFiles:
 def spill(
     files: Iterable[pa.RecordBatch], columns: IndexedColumns, path: Path, check: Callable[[], None]
 ) -> SpilledFiles:
-    """Write files with the bounds of their data columns to a temporary file. Parses all statistics.
-
-    Args:
-        files: Batches of `FILE_SCHEMA`.
-        columns: The columns with bounds.
-        path: Where to write.
-        check: Called often. An error ends it.
-    """
+    """Write files with the bounds of their data columns to a temporary file. Parses all statistics."""
     partitions: dict[str, int] = {}
     codes = [pa.array([], pa.int32())]
     samples = _Samples([field.name for field in columns.bounds_fields(columns.data)])
@@ -108,11 +89,7 @@ def _codes(texts: pa.Array, known: dict[str, int]) -> pa.Array:
 
 
 class _Samples:
-    """Rows of batches at equal distances, however many batches there are.
-
-    Args:
-        names: The columns to keep.
-    """
+    """Rows of batches at equal distances, however many batches there are."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.kept: list[pa.RecordBatch] = []

@@ -21,12 +21,7 @@ _DIGEST, _BYTES, _ROWS = range(3)  # where these are in a row
 
 
 class Summary:
-    """Collects a row for each part.
-
-    Args:
-        columns: The columns with bounds.
-        sort_column: The data column by which the files of a partition are sorted.
-    """
+    """Collects a row for each part."""
 
     def __init__(self, columns: IndexedColumns, sort_column: TableColumn | None) -> None:
         self._columns = columns

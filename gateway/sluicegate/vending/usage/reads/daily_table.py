@@ -63,8 +63,6 @@ class DailyTable:
     """The table.
 
     Args:
-        location: The directory of the tables of usage.
-        open_directory: Opens a location.
         limits: Limits of reading the table's log, and again of reading its data files.
     """
 
@@ -81,15 +79,7 @@ class DailyTable:
         self._turns = Turns()
 
     async def sums(self, query: UsageQuery) -> tuple[Mapping[Key, Reads], int]:
-        """What was read by the columns that a query groups by, and when the table was last written.
-
-        Raises:
-            UnsupportedOperation: No storage serves the location.
-            NotFound: There is no table.
-            TableUnreadable: It is damaged, too large, or not a table of usage.
-            StorageError: The store does not respond, or denies access.
-            Unavailable: Files were deleted while they were read.
-        """
+        """What was read by the columns that a query groups by, and when the table was last written."""
         directory = replace(await self._opened(), span=span)
         with self._explained(), closing(Budget(self._limits, self._turns)) as budget:
             snapshot = await self._snapshot(replace(directory, budget=budget))
@@ -138,13 +128,7 @@ class DailyTable:
 
 
 class _DataFiles:
-    """Adds the reads in data files to sums.
-
-    Args:
-        directory: The table's directory.
-        query: Selects the reads.
-        sums: The sums.
-    """
+    """Adds the reads in data files to sums."""
 
     def __init__(self, directory: ObjectDirectory, query: UsageQuery, sums: Sums) -> None:
         self._directory = directory
@@ -188,11 +172,7 @@ class _DataFiles:
 
 
 def _check_schema(snapshot: Snapshot) -> None:
-    """Refuse a table that `COLLECT_USAGE` did not write, or that was changed since.
-
-    Raises:
-        TableUnreadable: Its schema, partitioning or features are unexpected.
-    """
+    """Refuse a table that `COLLECT_USAGE` did not write, or that was changed since."""
     metadata = snapshot.metadata
     found = {each["name"]: each["type"] for each in orjson.loads(metadata.schema_string)["fields"]}
     for name, kind in _TYPES.items():

@@ -24,10 +24,6 @@ class Reads:
     """What recipients read.
 
     Attributes:
-        requests: GET requests for objects.
-        failed: Those with another status than 200 or 206.
-        late: Those that were logged late.
-        files: Distinct objects, counted once for each day, recipient, and table.
         bytes: Bytes of successful responses.
     """
 
@@ -63,9 +59,6 @@ class ReadsReport:
     """The answer to a query.
 
     Attributes:
-        rows: Days from the oldest; others from the largest number of requests.
-        total: The sum, also of rows that were left out.
-        truncated: Whether rows were left out.
         changed_at: When the table of usage was last written, epoch milliseconds.
     """
 

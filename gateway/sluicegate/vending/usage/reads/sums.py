@@ -32,21 +32,13 @@ _MOST_KEYS = 1_000_000  # about 500 MB
 
 
 class Sums:
-    """The reads of all files so far.
-
-    Attributes:
-        by_key: The reads of each day, recipient, share or table.
-    """
+    """The reads of all files so far."""
 
     def __init__(self) -> None:
         self.by_key: dict[Key, Reads] = {}
 
     def add(self, found: Mapping[Key, Reads]) -> None:
-        """Add the reads of a file.
-
-        Raises:
-            InvalidRequest: There are too many different names.
-        """
+        """Add the reads of a file."""
         for key, reads in found.items():
             known = self.by_key.get(key)
             self.by_key[key] = reads if known is None else known + reads
@@ -59,20 +51,7 @@ class Sums:
 def file_sums(
     data: bytes, recipient: str | None, query: UsageQuery, what: str, budget: Budget
 ) -> Mapping[Key, Reads]:
-    """Sum the rows of a data file that a query selects.
-
-    Args:
-        data: The file.
-        recipient: The recipient of all of its rows, which is not in the file.
-        query: Selects rows, except by recipient.
-        what: Description of the file for users.
-        budget: Counts the rows, and the bytes that are decoded.
-
-    Raises:
-        TableTooLarge: It exceeds the budget.
-        ValueError: It is damaged or has other columns. `IndexError` or an Arrow exception is also
-            possible.
-    """
+    """Sum the rows of a data file that a query selects."""
     sums, count = Sums(), 0
     names = [(column, keys) for column, keys in wanted_names(query) if column in _NAMES]
     for batch in parquet_batches(data, _SCHEMA, what, budget):

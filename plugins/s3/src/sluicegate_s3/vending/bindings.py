@@ -49,8 +49,6 @@ class Request:
     """A request for credentials.
 
     Attributes:
-        principal: The recipient.
-        directories: Keys without trailing slashes.
         lifetime: Maximum lifetime of new credentials in seconds, 900 or more.
     """
 
@@ -64,10 +62,6 @@ class Binding(ABC):
 
     To add one, a plugin derives from this class, and adds it to `S3Storage.bindings` and
     `VendingConfig.known_bindings` of derived classes.
-
-    Attributes:
-        name: The name in `Scope.binding` and in the configuration.
-        refusal: Why there is nothing to issue, and what to do, if `issuing` says so.
     """
 
     name: ClassVar[str]
@@ -97,13 +91,7 @@ class Binding(ABC):
         )
 
     async def issue(self, base: Credentials, request: Request) -> Credentials:
-        """Return credentials for a recipient.
-
-        Raises:
-            StorageError: There is nothing to issue from the gateway's own credentials, or the token
-                service denies the request.
-            UnsupportedOperation: No session can cover the scope.
-        """
+        """Return credentials for a recipient."""
         policy = self.issuing(base)
         if policy is Issuing.NONE:
             raise StorageError(

@@ -28,15 +28,6 @@ def reading_policy(
     whose names begin alike. Requests for an object with the name of the directory itself are
     permitted, because clients that check whether a path is a file expect the response that it doesn't
     exist.
-
-    Args:
-        bucket: The bucket.
-        directories: Keys without trailing slashes; the empty one is the entire bucket.
-        role_arn: The role, whose partition (`aws`, `aws-cn`, `aws-us-gov`) the bucket shares.
-        kms_key_arn: The key that encrypts the objects.
-
-    Raises:
-        UnsupportedOperation: There are too many directories, or they are too long, for one policy.
     """
     outermost = merged(directories)
     arn = f"arn:{partition_of(role_arn)}:s3:::{bucket}"

@@ -18,23 +18,13 @@ def session_name(principal: Principal, taken: str | None = None) -> str:
     """Return a unique name for a recipient's sessions; see `session_names`.
 
     Args:
-        principal: The recipient.
         taken: The name of the gateway's own sessions, which must not end together with a recipient's.
     """
     return next(name for name in session_names(principal.name) if name != taken)
 
 
 def session_tags(principal: Principal, sources: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the session's tags, in the form of `AssumeRole`.
-
-    Args:
-        principal: The recipient.
-        sources: The source of each tag: `name`, `id`, or `properties.` and a property. If the
-            recipient lacks the property, the tag is omitted.
-
-    Raises:
-        UnsupportedOperation: A value is not valid for a tag. Altering it could bypass access rules.
-    """
+    """Return the session's tags, in the form of `AssumeRole`."""
     found = {key: _value_of(principal, source) for key, source in sources.items()}
     tags = {key: value for key, value in found.items() if value is not None}
     for key, value in tags.items():

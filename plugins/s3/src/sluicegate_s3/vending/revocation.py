@@ -31,16 +31,7 @@ _OBSTACLES = frozenset(("AccessDenied", "LimitExceeded", _MISSING))
 
 
 class RoleSessions:
-    """Ends sessions of one role, as an administrator of the role can.
-
-    Args:
-        role_arn: The role.
-        threads: Threads that run botocore.
-        own: The gateway's credentials, with which it changes the role.
-        region: A region of the role's partition.
-        endpoint: URL of the service that manages role policies. `None` means AWS's own.
-        puts: Whether the gateway puts the policy itself. Otherwise, it only prints the command.
-    """
+    """Ends sessions of one role, as an administrator of the role can."""
 
     def __init__(
         self,
@@ -62,12 +53,7 @@ class RoleSessions:
         self._lock = anyio.Lock()
 
     async def end(self, name: str, before: int) -> EndedSessions:
-        """End the sessions with a name that were issued before a time (epoch milliseconds).
-
-        Raises:
-            StorageError: The service doesn't respond, or returns an error other than missing
-                permission or a missing role.
-        """
+        """End the sessions with a name that were issued before a time (epoch milliseconds)."""
         ended = denial(name, before)
         if not self._puts:
             return self._instructions(
@@ -134,10 +120,6 @@ def denial(name: str, before: int) -> Statement:
 
     Sessions contain only the second of issue, so the time is rounded up: no session of that second
     stays valid.
-
-    Args:
-        name: The sessions' name.
-        before: Epoch milliseconds.
     """
     second = datetime.fromtimestamp(-(-before // 1000), UTC)
     return {

@@ -20,14 +20,7 @@ from sluicegate_s3.vending_config import VendingConfig
 
 
 class Vendor:
-    """Vends with the bindings that the configuration allows.
-
-    Args:
-        config: The storage's configuration.
-        vending: Its section on vending.
-        base: The gateway's own credentials, before it assumes any role.
-        bindings: The configured ways.
-    """
+    """Vends with the bindings that the configuration allows."""
 
     def __init__(
         self,
@@ -42,12 +35,7 @@ class Vendor:
         self._bindings = {each.name: each for each in bindings}
 
     async def vend(self, scope: Scope, directories: tuple[str, ...]) -> TemporaryCredentials:
-        """Return credentials for directories; see `CredentialVendor.vend`.
-
-        Args:
-            scope: The requested scope.
-            directories: The keys of its locations.
-        """
+        """Return credentials for directories; see `CredentialVendor.vend`."""
         name = scope.binding or self._vending.binding
         binding = self._bindings.get(name)
         if binding is None:

@@ -15,12 +15,7 @@ class KeptFrames:
         self._frames: list[DataFrame] = []
 
     def keep(self, frame: DataFrame, *, in_memory: bool = False) -> DataFrame:
-        """Compute a frame only once.
-
-        Args:
-            frame: The frame.
-            in_memory: Whether its rows are stored in memory, and only the others on disks.
-        """
+        """Compute a frame only once."""
         from pyspark.storagelevel import StorageLevel
 
         level = StorageLevel.MEMORY_AND_DISK_DESER if in_memory else StorageLevel.DISK_ONLY

@@ -19,8 +19,6 @@ class Origin:
     """The source of a converted table, and the state of it that was converted.
 
     Attributes:
-        id: The source table's id.
-        state: The metadata file of an Iceberg table, or the version of a Delta table.
         moment: Orders the states of a source: the time of the last change of an Iceberg table (epoch
             milliseconds), or the version of a Delta table.
     """
@@ -45,15 +43,7 @@ class Origin:
         return {_PREFIX + name: value for name, value in values.items()}
 
     def is_contained_in(self, recorded: Origin | None, table: str) -> bool:
-        """Return whether a converted table already contains this state of the source, or a later one.
-
-        Args:
-            recorded: The origin that the converted table records.
-            table: Description of the table for the error message.
-
-        Raises:
-            TaskFailed: The table was not converted from this source.
-        """
+        """Whether a converted table already contains this state of the source, or a later one."""
         if recorded is None or recorded.id != self.id:
             raise TaskFailed(
                 f"{table} already exists, and it was not converted from this table",

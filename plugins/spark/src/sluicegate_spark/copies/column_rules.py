@@ -17,13 +17,7 @@ _LONGEST: Final = 10_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
-    """What recipients see of a column.
-
-    Attributes:
-        kind: `share` is the value itself, `hide` omits the column, and `null` keeps only its type.
-        length: With `truncate`, the number of characters that remain.
-        expression: With `expression`, what replaces the value.
-    """
+    """What recipients see of a column."""
 
     kind: Literal["share", "hide", "hash", "null", "truncate", "expression"]
     length: int = 0
@@ -31,11 +25,7 @@ class ColumnRule:
 
 
 def parse_rule(value: RuleValue) -> ColumnRule:
-    """Parse a rule.
-
-    Raises:
-        ValueError: It is not a rule. The message contains the allowed ones.
-    """
+    """Parse a rule."""
     match value:
         case None | "null":
             return ColumnRule("null")

@@ -58,12 +58,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant.
-
-    Attributes:
-        text: A text without quotes, a number, or `NULL`, `TRUE` or `FALSE`.
-        is_text: Whether it is a text.
-    """
+    """A constant."""
 
     text: str
     is_text: bool = False
@@ -98,11 +93,7 @@ Node = Column | Constant | Call | Cast | Operation
 
 
 def parse_expression(text: str) -> Node:
-    """Parse an expression.
-
-    Raises:
-        ValueError: The text is not an expression. The message contains the position.
-    """
+    """Parse an expression."""
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return _Parser(text).parse()

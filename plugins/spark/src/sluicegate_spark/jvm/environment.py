@@ -30,7 +30,6 @@ def jvm_environment(environment: Mapping[str, str], further: Collection[str] = (
     """Return the variables for the JVM.
 
     Args:
-        environment: The worker's environment.
         further: Names from the executor's configuration. These can be secrets. Variables that are
             included only because of a prefix (`SPARK_…`) are left out if their name is that of a
             secret.

@@ -40,16 +40,8 @@ def launch(
 ) -> JavaGateway:
     """Start a JVM in its own session. It exits with this process at the latest.
 
-    Args:
-        settings: Spark's settings. They are written to files that only this user can read.
-        environment: The complete environment of the JVM.
-        hide: Removes secrets from a line of output before it is logged.
-
     Returns:
         PySpark's connection to the JVM.
-
-    Raises:
-        PySparkRuntimeError: The JVM exited immediately. Its output is in the log.
     """
     from pyspark.find_spark_home import _find_spark_home
 

@@ -38,11 +38,7 @@ class Readable(Protocol):
 
 
 class KnownSecrets:
-    """Values that must not appear in output because the executor received them as secrets.
-
-    Args:
-        always: Secrets of the configuration.
-    """
+    """Values that must not appear in output because the executor received them as secrets."""
 
     def __init__(self, always: Collection[str]) -> None:
         self._always = _parts(always)
@@ -80,8 +76,6 @@ def log_output(
     If the log is slow, lines are dropped and their number is logged.
 
     Args:
-        stream: The stream, which is closed at its end.
-        hide: Removes known secrets from a line.
         running: Set when Spark can run tasks. Until then, errors contain no values of data, and their
             texts are logged; by default, never.
 

@@ -58,10 +58,6 @@ def register_names(spark: SparkSession, names: frozenset[str]) -> None:
 
     Spark passes all `spark.…` settings of a session with each job. Its event log redacts only those
     that are also keys of Spark's configuration, whatever their values are there.
-
-    Args:
-        spark: A session of a Spark in this process.
-        names: Names of secret settings.
     """
     configuration = spark.sparkContext._conf
     for name in names:

@@ -21,10 +21,6 @@ def write_settings(folder: Path, settings: Mapping[str, str]) -> Path:
 
     Each of Java's own options is written to a separate file of arguments. The launcher passes only
     the file name.
-
-    Args:
-        folder: A private folder.
-        settings: Settings by name.
     """
     named = dict(settings)
     for name in _JAVA_OPTIONS:

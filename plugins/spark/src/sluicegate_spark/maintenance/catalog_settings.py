@@ -27,16 +27,7 @@ _PARAMETERS: Final = frozenset({"audience", "resource"})
 
 
 async def catalog_settings(catalog: TaskCatalog, credentials: TemporaryCredentials) -> Settings:
-    """Return settings of a session in which the catalog has the name `CATALOG`.
-
-    Args:
-        catalog: A configured catalog.
-        credentials: Grant access to the table's files if the catalog vends no credentials to
-            Iceberg's client. Vended credentials take precedence, and that client renews them.
-
-    Raises:
-        Unavailable: The catalog issues no token.
-    """
+    """Return settings of a session in which the catalog has the name `CATALOG`."""
     config = catalog.config
     properties: dict[str, str | SecretStr] = {
         "type": "rest",

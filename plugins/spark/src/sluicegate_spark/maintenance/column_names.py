@@ -29,11 +29,7 @@ _SHAPE: Final = "expected zorder(a, b), or a DESC NULLS LAST, b; quote unusual n
 
 
 def sort_order_sql(text: str) -> str:
-    """Parse a sort order, and return it with quoted names.
-
-    Raises:
-        ValueError: The text is not a sort order.
-    """
+    """Parse a sort order, and return it with quoted names."""
     if (clustered := _ZORDER.fullmatch(text)) is not None:
         terms = list(_terms(clustered["names"]))
         if any(each["way"] or each["nulls"] for each in terms):
@@ -52,11 +48,7 @@ def names_in(sort_order: str) -> tuple[Path, ...]:
 
 
 def column_names(text: str) -> tuple[Path, ...]:
-    """Parse column names separated by commas. Names of nested fields contain dots.
-
-    Raises:
-        ValueError: The text is not a list of names.
-    """
+    """Parse column names separated by commas. Names of nested fields contain dots."""
     found = list(_terms(text))
     if any(each["way"] or each["nulls"] for each in found):
         raise ValueError("expected column names separated by commas")
@@ -74,11 +66,7 @@ SortOrder = Annotated[str, AfterValidator(sort_order_sql)]
 
 
 def check_columns(schema: StructType, paths: Iterable[Path], place: str) -> None:
-    """Reject names that are not columns: Spark would look for functions with these names.
-
-    Raises:
-        TaskFailed: The table has no such column (`INVALID_PAYLOAD`).
-    """
+    """Reject names that are not columns: Spark would look for functions with these names."""
     for path in paths:
         found: DataType | None = schema
         for part in path:
@@ -91,11 +79,7 @@ def check_columns(schema: StructType, paths: Iterable[Path], place: str) -> None
 
 
 def check_partition_columns(columns: Sequence[str], paths: Iterable[Path], place: str) -> None:
-    """Reject columns that are not partition columns of the table.
-
-    Raises:
-        TaskFailed: A column is not a partition column (`INVALID_PAYLOAD`).
-    """
+    """Reject columns that are not partition columns of the table."""
     known = {name.lower() for name in columns}
     for path in paths:
         if len(path) > 1 or path[0].lower() not in known:

@@ -112,11 +112,7 @@ class DeltaCompaction(Compaction):
 
 
 async def compact(work: Work) -> TaskResult:
-    """Compact the table of a task.
-
-    Raises:
-        TaskFailed: A property is invalid, or another writer committed first.
-    """
+    """Compact the table of a task."""
     if work.access.table.format == "delta":
         return await _optimize(work)
     return await _rewrite(work)

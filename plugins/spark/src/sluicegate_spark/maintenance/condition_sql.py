@@ -44,9 +44,6 @@ def condition_sql(expression: conditions.Expression) -> str:
 
     `conditions.parse_condition` parses the result to the same tree. Names are quoted, strings are
     escaped.
-
-    Raises:
-        ValueError: No text parses to this tree.
     """
     match expression:
         case conditions.Constant():

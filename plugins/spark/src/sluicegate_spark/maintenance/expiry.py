@@ -56,11 +56,7 @@ class Expiry(Properties):
 
 
 async def expire(work: Work) -> TaskResult:
-    """Expire the snapshots of a task's table.
-
-    Raises:
-        TaskFailed: A property is invalid, or another writer committed first.
-    """
+    """Expire the snapshots of a task's table."""
     properties = parse(Expiry, work.task.properties)
     arguments = {
         "older_than": properties.older_than,

@@ -27,11 +27,7 @@ _SECONDS: Final = 2.0
 async def watched(
     work: Work, session: TaskSession, stage: str, call: Callable[[SparkSession], _Result]
 ) -> _Result:
-    """Run a function on Spark and report how many tasks of its jobs are done.
-
-    Raises:
-        TaskFailed: See `TaskSession.run`.
-    """
+    """Run a function on Spark and report how many tasks of its jobs are done."""
     outcome: list[_Result] = []
     failures: list[Exception] = []
     async with anyio.create_task_group() as group:

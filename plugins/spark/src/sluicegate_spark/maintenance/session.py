@@ -38,11 +38,7 @@ _APACHE: Final = "software.amazon.awssdk.http.apache5.Apache5HttpClient"
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table in a session.
-
-    Attributes:
-        name: The name of the table in SQL.
-    """
+    """A table in a session."""
 
     work: Work
     session: TaskSession
@@ -68,11 +64,7 @@ class OpenTable:
 
 @asynccontextmanager
 async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
-    """Return the Iceberg table of a task.
-
-    Raises:
-        TaskFailed: It is not an Iceberg table, or its catalog is not configured (`INVALID_PAYLOAD`).
-    """
+    """Return the Iceberg table of a task."""
     table = work.access.table
     if table.format == "delta":
         raise _unfit(f"{work.task.operation} is for Iceberg tables, and this is a Delta table")
@@ -95,15 +87,7 @@ async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
 
 @asynccontextmanager
 async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[OpenTable]:
-    """Return the Delta table of a task, opened only with the task's credentials.
-
-    Args:
-        work: The attempt at the task.
-        settings: Additional settings of the session.
-
-    Raises:
-        TaskFailed: It is not a Delta table (`INVALID_PAYLOAD`), or credentials are missing.
-    """
+    """Return the Delta table of a task, opened only with the task's credentials."""
     table = work.access.table
     if table.format == "iceberg":
         raise _unfit(f"{work.task.operation} is for Delta tables, and this is an Iceberg table")

@@ -36,13 +36,7 @@ def literal(value: Value) -> str:
 
 
 def call(catalog: str, procedure: str, arguments: Mapping[str, Value | None]) -> str:
-    """Return a statement that calls one of Iceberg's procedures.
-
-    Args:
-        catalog: The catalog's name in Spark.
-        procedure: Name of the procedure.
-        arguments: Arguments by name. `None` and empty maps are left out.
-    """
+    """Return a statement that calls one of Iceberg's procedures."""
     given = (
         f"{name} => {literal(value)}"
         for name, value in arguments.items()

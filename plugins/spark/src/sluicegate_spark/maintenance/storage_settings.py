@@ -70,9 +70,6 @@ def for_hadoop(credentials: TemporaryCredentials) -> Spelled:
 
     Hadoop caches file systems by address alone, so that another task's instance would open this
     task's files. These settings disable the cache.
-
-    Raises:
-        UnsupportedOperation: Hadoop doesn't accept such credentials as settings.
     """
     spell = _HADOOP.get(credentials.kind)
     if spell is None:

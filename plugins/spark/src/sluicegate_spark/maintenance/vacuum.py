@@ -59,11 +59,7 @@ class Vacuum(Properties):
 
 
 async def run_vacuum(work: Work) -> TaskResult:
-    """Vacuum the Delta table of a task.
-
-    Raises:
-        TaskFailed: A property is invalid, or an Iceberg table is in the directory.
-    """
+    """Vacuum the Delta table of a task."""
     properties = parse(Vacuum, work.task.properties)
     settings = {**_LOGGED, **(_UNCHECKED if properties.force else {})}
     async with delta_table(work, settings) as table:

@@ -15,12 +15,7 @@ _TASKS_OF_CORE = 4
 
 
 def vacuum_settings(files: int, cores: int) -> Mapping[str, str]:
-    """Return settings for a VACUUM.
-
-    Args:
-        files: Number of files in the table's newest version.
-        cores: Number of Spark tasks that the cluster runs at once.
-    """
+    """Return settings for a VACUUM."""
     balanced = min(_TASKS_OF_CORE * cores, max(1, -(-files // _DELETIONS_OF_TASK)))
     shuffled = min(_MOST_TASKS, max(cores, -(-files // _FILES_OF_TASK)))
     return {

@@ -17,14 +17,7 @@ _DIGESTS: Final = b"sluicegate: origin of a copy"
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where the next incremental refresh begins.
-
-    Attributes:
-        basis: Digest of the copy's configuration, and of the identity and the columns of its source.
-        version: Version of the source, or id of its snapshot.
-        commit: Digest of the commit of that version. Empty for Iceberg, whose ids are unique.
-        refreshes: Number of incremental refreshes since the copy was rebuilt.
-    """
+    """Where the next incremental refresh begins."""
 
     basis: str
     version: int
@@ -37,8 +30,6 @@ class State:
     """What a version of a copy was made from.
 
     Attributes:
-        origin: Digest of the configuration of the copy, and of the versions of its sources.
-        refreshed_at: When the sources were read.
         base: Where the next refresh begins; `None` if it has to rebuild the copy.
     """
 

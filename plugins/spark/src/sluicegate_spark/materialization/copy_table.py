@@ -53,13 +53,7 @@ _OFF: Final = ("delta.enableDeletionVectors", "delta.enableChangeDataFeed")
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The current version of a copy.
-
-    Attributes:
-        version: Its version.
-        state: What it was made from, if its log contains that.
-        is_described: Whether its properties say from when its data is.
-    """
+    """The current version of a copy."""
 
     version: int
     state: State | None
@@ -67,15 +61,7 @@ class Latest:
 
 
 class CopyTable:
-    """The table of a copy. Methods block.
-
-    Args:
-        location: Its directory.
-        copy: Its configuration.
-
-    Attributes:
-        location: Its directory.
-    """
+    """The table of a copy. Methods block."""
 
     def __init__(self, location: str, copy: CopyConfig) -> None:
         self._copy = copy
@@ -103,11 +89,7 @@ class CopyTable:
         return Latest(int(rows[0]["version"]), state, is_described=bool(place) or not is_incremental)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """Return the rows of the current version.
-
-        Raises:
-            RebuildRequired: The properties of the table would keep deleted rows.
-        """
+        """Return the rows of the current version."""
         detail: Any = spark.sql(f"DESCRIBE DETAIL {self._name}").first()
         if any(detail["properties"].get(name) != "false" for name in _OFF):
             raise RebuildRequired(f"the copy lacks one of the properties {', '.join(_OFF)}")
@@ -119,15 +101,6 @@ class CopyTable:
         """Replace the table by rows in one commit, and return the numbers of its rows and files.
 
         If it fails, recipients continue to read the current version.
-
-        Args:
-            rows: The rows.
-            partitions: Columns by which they are partitioned.
-            state: What they were made from.
-            latest: The current version.
-
-        Raises:
-            TaskFailed: Another task refreshed the copy at the same time (retryable).
         """
         spark = rows.sparkSession
         writer: Any = self._arranged(rows, partitions).writeTo(self._name).using("delta")
@@ -151,15 +124,6 @@ class CopyTable:
         """Delete and insert rows in one commit, and return the numbers of rows and files.
 
         If it fails, recipients continue to read the current version.
-
-        Args:
-            changes: The rows.
-            partitions: Columns by which the table is partitioned.
-            state: What the result was made from.
-            latest: The version for which the changes were computed.
-
-        Raises:
-            TaskFailed: Another task refreshed the copy at the same time (retryable).
         """
         spark = changes.rows.sparkSession
         inserted = changes.inserted()
@@ -200,12 +164,7 @@ class CopyTable:
         return latest is None and is_empty(spark, self._location)
 
     def clean_up(self, spark: SparkSession, *, is_new: bool) -> None:
-        """Delete the files that a failed refresh wrote. Its task must be the only one of the copy.
-
-        Args:
-            spark: The session.
-            is_new: What `is_new` returned before the refresh.
-        """
+        """Delete the files that a failed refresh wrote. Its task must be the only one of the copy."""
         if self.latest(spark) is not None:
             delete_uncommitted(spark, self._name, self._location, self._copy.retention / 3600)
         elif is_new:

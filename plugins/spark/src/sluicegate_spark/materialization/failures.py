@@ -32,11 +32,7 @@ def overtaken() -> TaskFailed:
 
 @contextmanager
 def races() -> Iterator[None]:
-    """Raise the same failure wherever Delta Lake finds that another task has changed the copy.
-
-    Raises:
-        TaskFailed: See `overtaken`.
-    """
+    """Raise the same failure wherever Delta Lake finds that another task has changed the copy."""
     try:
         yield
     except SluicegateError:

@@ -24,12 +24,6 @@ def delete_uncommitted(spark: SparkSession, name: str, location: str, hours: flo
     """Delete the files in a table's directory that no version names, whenever they were written.
 
     Files of earlier versions remain for the retention period. Requires that no other task writes.
-
-    Args:
-        spark: The session.
-        name: The table in SQL.
-        location: Its directory.
-        hours: The retention period.
     """
     _files(spark, location).selectExpr(*_INVENTORY).createOrReplaceTempView(_VIEW)
     try:

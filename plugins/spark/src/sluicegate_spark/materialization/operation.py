@@ -54,12 +54,7 @@ class Refresh(Properties):
 
 
 async def refresh_materialization(work: Work) -> TaskResult:
-    """Refresh the copy of a task.
-
-    Raises:
-        TaskFailed: The copy could not be made. Recipients continue to read its last version, whose age
-            the message contains, unless Spark does not respond.
-    """
+    """Refresh the copy of a task."""
     properties = parse(Refresh, work.task.properties)
     materialized, name = configured_copy(work.materialized, work.task)
     copy = materialized.tables[name]
@@ -101,11 +96,7 @@ async def _last_state(
 def configured_copy(
     materialized: MaterializedConfig | None, task: DelegatedTask
 ) -> tuple[MaterializedConfig, str]:
-    """Return the section of the copies, and the name of the task's copy.
-
-    Raises:
-        TaskFailed: There is no such copy (`INVALID_PAYLOAD`).
-    """
+    """Return the section of the copies, and the name of the task's copy."""
     name = ".".join((*task.table.namespace, task.table.name))
     if materialized is None or name not in materialized.tables:
         raise TaskFailed(

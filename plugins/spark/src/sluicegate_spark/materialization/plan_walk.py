@@ -54,13 +54,6 @@ def plan_nodes(plan: Any, allowed: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
     `TreeNode.toJSON` leaves out what it can't represent, for example maps. So this visits all arguments
     of all constructors.
-
-    Args:
-        plan: A plan or another part of one.
-        allowed: The names of Catalyst's classes that are nodes.
-
-    Raises:
-        TaskFailed: An argument has a type that is not known here (`INVALID_PAYLOAD`).
     """
     waiting = [plan]
     while waiting:

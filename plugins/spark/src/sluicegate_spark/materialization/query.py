@@ -131,16 +131,7 @@ _FILES: Final = "spark.sql.runSQLOnFiles"
 
 
 def query_rows(spark: SparkSession, query: str, sources: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the result of a query.
-
-    Args:
-        spark: A session in which nothing else has the names of the sources.
-        query: One `SELECT`.
-        sources: The tables that it can name.
-
-    Raises:
-        TaskFailed: The query is something else, or names something else (`INVALID_PAYLOAD`).
-    """
+    """Return the result of a query."""
     from pyspark.errors import ParseException
 
     if is_connect(spark):
@@ -162,15 +153,7 @@ def query_rows(spark: SparkSession, query: str, sources: Mapping[str, DataFrame]
 
 
 def check_plan(plan: Any, sources: frozenset[str]) -> None:
-    """Ensure that a plan, which Spark parsed but not resolved, reads only the sources.
-
-    Args:
-        plan: The plan, in Java.
-        sources: Their names in lower case.
-
-    Raises:
-        TaskFailed: The plan contains something else.
-    """
+    """Ensure that a plan, which Spark parsed but not resolved, reads only the sources."""
     named = sources
     if plan.getClass().getName() == _WITH:
         # A common table can name only earlier ones. Spark looks for others among its own tables.

@@ -31,16 +31,7 @@ _PHYSICAL: Final = 40  # characters of a column's name in paths, if columns are 
 
 
 def with_recipient(rows: DataFrame, copy: CopyConfig, location: str) -> DataFrame:
-    """Return the rows that a recipient can have.
-
-    Args:
-        rows: Rows of the source.
-        copy: The copy.
-        location: Its directory.
-
-    Raises:
-        TaskFailed: A column of recipients is of an unsuitable type (`INVALID_PAYLOAD`).
-    """
+    """Return the rows that a recipient can have."""
     condition = _held(rows.schema, copy, location)
     return rows if condition is None else rows.where(condition)
 

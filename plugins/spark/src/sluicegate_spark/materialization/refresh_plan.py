@@ -43,12 +43,8 @@ class Plan:
     """What a refresh writes.
 
     Attributes:
-        versions: The versions of the sources that it reads.
-        state: What the copy is made from then.
-        latest: The current version of the copy.
         changes: What it writes; `None` if it writes all rows, or nothing.
         reason: Why it writes all rows; empty if it does not.
-        left_out: Number of rows in the changes that no recipient can have.
     """
 
     versions: Mapping[str, SourceVersion]
@@ -64,11 +60,8 @@ class Outcome:
     """What a refresh did.
 
     Attributes:
-        state: What the copy is made from.
         numbers: The version of the copy, and the numbers of its rows and files; `None` if nothing was
             written.
-        changes: The changes that were written, if not all rows were.
-        reason: Why all rows were written.
         left_out: Number of rows that were not written, because no recipient can have them.
     """
 
@@ -80,14 +73,7 @@ class Outcome:
 
 
 class CopyRefresh:
-    """The refresh of a copy. Methods block.
-
-    Args:
-        copy: The configuration of the copy.
-        key: The configured key.
-        sources: The sources by name.
-        table: The table of the copy.
-    """
+    """The refresh of a copy. Methods block."""
 
     def __init__(
         self, copy: CopyConfig, key: bytes, sources: Mapping[str, Source], table: CopyTable
@@ -99,12 +85,7 @@ class CopyRefresh:
         self._kept = KeptFrames()
 
     def plan(self, spark: SparkSession, *, force: bool) -> Plan:
-        """Return what to write. Changes are read and kept, until `release`.
-
-        Args:
-            spark: A session that can open the copy and its sources.
-            force: Whether to write all rows, even if the sources haven't changed.
-        """
+        """Return what to write. Changes are read and kept, until `release`."""
         versions = {alias: source.version(spark) for alias, source in self._sources.items()}
         now = State(self._origin(versions), datetime.now(UTC))
         latest = self._table.latest(spark)
@@ -172,11 +153,7 @@ class CopyRefresh:
             return None
 
     def _changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> tuple[Changes, int]:
-        """Return the changes of the copy, and how many added rows no recipient can have.
-
-        Raises:
-            RebuildRequired: They can't be read, or can't be applied.
-        """
+        """Return the changes of the copy, and how many added rows no recipient can have."""
         try:
             return self._read_changes(spark, base, version)
         except Exception as error:
@@ -205,11 +182,7 @@ class CopyRefresh:
         return changes_of(self._kept, added, removed, copied), left_out
 
     def _shared(self, rows: DataFrame, source: StructType, copied: StructType) -> DataFrame:
-        """Return what recipients see of rows of a source.
-
-        Raises:
-            RebuildRequired: They have other columns than the source or the copy.
-        """
+        """Return what recipients see of rows of a source."""
         if _types(rows.schema) != _types(source):
             raise RebuildRequired("the changes have other columns than the source")
         shared = shared_rows(rows, self._copy, self._key, self._table.location)

@@ -36,15 +36,6 @@ def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes, location: str) 
 
     No name, comment, default, or other metadata of a column of the source remains, except the names of
     shared columns.
-
-    Args:
-        source: The source.
-        copy: Its rows and columns.
-        key: The configured key.
-        location: The directory of the copy.
-
-    Raises:
-        TaskFailed: The source does not have a configured column, or of an unsuitable type.
     """
     schema = source.schema
     _check_names(schema, copy)
@@ -57,13 +48,7 @@ def shared_rows(source: DataFrame, copy: CopyConfig, key: bytes, location: str) 
 
 
 def count_left_out(source: DataFrame, copy: CopyConfig, location: str) -> int:
-    """Return the number of rows that would be shared, but that no recipient can have.
-
-    Args:
-        source: The source. All names in the copy's configuration have been checked.
-        copy: Its rows and columns.
-        location: The directory of the copy.
-    """
+    """Return the number of rows that would be shared, but that no recipient can have."""
     rows = without_recipient(_matching(source, copy), copy, location)
     return 0 if rows is None else rows.count()
 

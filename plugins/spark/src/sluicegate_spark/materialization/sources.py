@@ -46,14 +46,7 @@ _ESCAPE: Final = re.compile("%(2E|25)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source of a copy.
-
-    Attributes:
-        access: The table, and its credentials.
-        settings: Settings of the session that opens it.
-        snapshot_id: The current snapshot of an Iceberg table.
-        schema_id: The current schema of an Iceberg table.
-    """
+    """A source of a copy."""
 
     access: TableAccess
     settings: Mapping[str, str | SecretStr]
@@ -70,11 +63,7 @@ class Source:
         return self.access.table.location
 
     async def prepare(self, session: TaskSession) -> None:
-        """Prepare the session, and ensure that all files of the table are granted to the task.
-
-        Raises:
-            TaskFailed: Some are not (`NOT_GRANTED`).
-        """
+        """Prepare the session, and ensure that all files of the table are granted to the task."""
         if self._is_delta:
             await check_delta_files(self.access)
         else:
@@ -82,11 +71,7 @@ class Source:
             await check_iceberg_files(self.access, session)
 
     def version(self, spark: SparkSession) -> SourceVersion:
-        """Return the current version of the table.
-
-        Raises:
-            TaskFailed: There is no such Delta table (`INVALID_PAYLOAD`).
-        """
+        """Return the current version of the table."""
         from pyspark.errors import AnalysisException
 
         if not self._is_delta:
@@ -120,14 +105,7 @@ class Source:
     def base(
         self, spark: SparkSession, copy: CopyConfig, version: SourceVersion, key: bytes
     ) -> Base | None:
-        """Return where the refresh after one that reads a version begins, or `None` if it can't.
-
-        Args:
-            spark: A session that can open the table.
-            copy: The configuration of the copy.
-            version: The version that is read.
-            key: The configured key, for digests.
-        """
+        """Return where the refresh after one that reads a version begins, or `None` if it can't."""
         if version.number is None:
             return None
         basis = keyed_digest(key, copy.model_dump(mode="json"), version.identity)
@@ -143,17 +121,7 @@ class Source:
     def changes(
         self, spark: SparkSession, base: Base, version: SourceVersion, key: bytes
     ) -> SourceChanges:
-        """Return the rows that were added between two versions, and those that were removed.
-
-        Args:
-            spark: A session that can open the table.
-            base: The version after which changes begin.
-            version: The version with which they end.
-            key: The configured key, for digests.
-
-        Raises:
-            RebuildRequired: They can't be read, or are too large.
-        """
+        """Return the rows that were added between two versions, and those that were removed."""
         if self._is_delta:
             return changes_of_delta(spark, hadoop_location(self.location), base, version, key)
         return changes_of_iceberg(spark, self._name, base, version)
@@ -191,11 +159,7 @@ def copy_access(task: DelegatedTask, materialized: MaterializedConfig, location:
 
 
 async def delta_settings(access: TableAccess) -> Settings:
-    """Return settings of a session that open a Delta table.
-
-    Raises:
-        TaskFailed: It is in a store, and no credentials are configured.
-    """
+    """Return settings of a session that open a Delta table."""
     credentials = await access.credentials_of_task()
     if credentials is not None:
         return dict(for_hadoop(credentials))
@@ -207,12 +171,7 @@ async def delta_settings(access: TableAccess) -> Settings:
 
 
 async def open_sources(work: Work, materialized: MaterializedConfig, name: str) -> dict[str, Source]:
-    """Return the sources of a copy by name.
-
-    Raises:
-        TaskFailed: A source is missing or not granted, no credentials are available, or its directory
-            and that of the copy contain each other.
-    """
+    """Return the sources of a copy by name."""
     copy = materialized.tables[name]
     opened = {}
     for alias, section in copy.tables.items():

@@ -55,9 +55,6 @@ class TableDirectory:
 
     Attributes:
         location: The directory, without a trailing slash.
-        metadata: The directory of the table's metadata files.
-        before: Files that were last modified before this time are listed.
-        shared: Whether the directory is allowed to contain another table.
     """
 
     location: str
@@ -66,12 +63,7 @@ class TableDirectory:
     shared: bool
 
     def candidates(self, listed: pa.RecordBatch, root: str) -> Rows:
-        """Yield the possible orphans of listed objects, and a file of another table, if there is one.
-
-        Args:
-            listed: Objects of the directory.
-            root: The beginning of all of their keys.
-        """
+        """Yield the possible orphans of listed objects, and a file of another table if there is one."""
         paths = pc.utf8_slice_codeunits(listed["path"], len(root))
         other = None if self.shared else self._of_another_table(paths)
         if other is not None:
@@ -96,8 +88,6 @@ class DirectoryListing:
     """For `mapInArrow`: maps rows of `KEYS` to rows of `LISTED`.
 
     Attributes:
-        access: Opens the directory.
-        directory: The directory.
         seconds: After this time, divide what is left of a range.
         most: Divide what is left after this number of files; `None` if there is no limit.
     """

@@ -22,7 +22,6 @@ class KeyRange:
     Attributes:
         after: They follow this key; empty if there is no limit.
         until: This key or one before it is the last of them; empty if there is no limit.
-        divisible: Whether the store is known to sort them as `divided` expects.
     """
 
     after: str = ""
@@ -43,10 +42,6 @@ def divided(keys: KeyRange, first_after: FirstAfter) -> list[KeyRange]:
 
     Some stores sort keys by directory, so that `a/b` is before `a-b`. Where this makes a difference,
     the keys are not divided.
-
-    Args:
-        keys: The range.
-        first_after: Looks up keys in the store.
     """
 
     def within(offset: str) -> str | None:

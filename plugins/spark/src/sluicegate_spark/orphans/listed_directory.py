@@ -29,7 +29,6 @@ class CandidateFiles:
 
     Attributes:
         frames: Their `key` and `bytes`, stored on the cluster's disks.
-        count: Number of files.
     """
 
     frames: Sequence[DataFrame]
@@ -37,15 +36,7 @@ class CandidateFiles:
 
 
 class _Wave(NamedTuple):
-    """The outcome of a wave.
-
-    Attributes:
-        files: The rows of files.
-        found: Number of files.
-        other: A file of another table.
-        error: Why something could not be listed.
-        left: Ranges that are not listed yet.
-    """
+    """The outcome of a wave."""
 
     files: DataFrame
     found: int
@@ -57,17 +48,7 @@ class _Wave(NamedTuple):
 async def list_directory(
     waves: Waves, directory: TableDirectory, done: Callable[[int], None]
 ) -> CandidateFiles:
-    """List a directory.
-
-    Args:
-        waves: Run the Spark tasks.
-        directory: The directory.
-        done: Called after each wave with the number of files so far.
-
-    Raises:
-        TaskFailed: The directory contains another table, whose files would be taken for orphans.
-        StorageError: The directory can't be listed.
-    """
+    """List a directory."""
     frames, count, left = [], 0, [KeyRange()]
     while left:
         cluster = await waves.cluster()

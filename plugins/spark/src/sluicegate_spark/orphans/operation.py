@@ -58,13 +58,7 @@ class Orphans(Properties):
 
 
 async def remove_orphans(work: Work) -> TaskResult:
-    """Remove the orphans of a task's table.
-
-    Raises:
-        TaskFailed: A property is invalid, another table is in the directory, the table's files are
-            unknown, or some files could not be deleted.
-        StorageError: The directory can't be listed.
-    """
+    """Remove the orphans of a task's table."""
     properties = parse(Orphans, work.task.properties)
     table, limit = work.access.table, work.deletions_per_second
     catalog, location = _of_catalog(work)
@@ -90,11 +84,7 @@ async def remove_orphans(work: Work) -> TaskResult:
 
 
 def _of_catalog(work: Work) -> tuple[TaskCatalog, str]:
-    """Return the catalog of an Iceberg table, and the table's metadata file.
-
-    Raises:
-        TaskFailed: It is not an Iceberg table, or its catalog is not configured (`INVALID_PAYLOAD`).
-    """
+    """Return the catalog of an Iceberg table, and the table's metadata file."""
     table = work.access.table
     if table.format == "delta":
         raise _unfit(f"{work.task.operation} is for Iceberg tables, and this is a Delta table")

@@ -28,7 +28,6 @@ class UnusedFiles:
 
     Attributes:
         rows: Their location (`path`) and `bytes`, stored on the cluster's disks.
-        count: Number of files.
         size: Total bytes.
     """
 
@@ -49,14 +48,7 @@ class UnusedFiles:
 async def unused_files(
     waves: Waves, bucket: str, files: CandidateFiles, used: UsedFiles
 ) -> UnusedFiles:
-    """Return the files that are not used.
-
-    Args:
-        waves: Run Spark.
-        bucket: Location of the files' bucket, with a trailing slash.
-        files: Listed files.
-        used: Used files.
-    """
+    """Return the files that are not used."""
     parts = (await waves.cluster()).parts(files.count + used.count)
 
     def compare(spark: SparkSession) -> UnusedFiles:

@@ -21,12 +21,7 @@ _RESTORE: Final = "restore it; nothing was deleted"
 
 @dataclass(frozen=True, slots=True)
 class UsedFiles:
-    """Locations that the metadata names, with duplicates.
-
-    Attributes:
-        listed: Content files, and manifests unless they are few.
-        others: Metadata files, manifest lists and statistics, which are few enough for the driver.
-    """
+    """Locations that the metadata names, with duplicates."""
 
     listed: Listed
     others: Sequence[str]
@@ -38,12 +33,7 @@ class UsedFiles:
 
 
 async def read_current(access: TableAccess, location: str) -> History:
-    """Read a current metadata file, and check that orphans of its table can be removed.
-
-    Raises:
-        TaskFailed: The file is missing or broken, the table's files may belong to another table, or it
-            names files that are not granted.
-    """
+    """Read a current metadata file, and check that orphans of its table can be removed."""
     history = await read_history(await access.objects(), location)
     if history is None:
         raise TaskFailed(
@@ -61,9 +51,6 @@ async def current_location(catalog: TaskCatalog, table: Table) -> str:
     """Return a table's present metadata file.
 
     Load it after the table's directory is listed: what a writer commits meanwhile are no orphans.
-
-    Raises:
-        TaskFailed: The catalog has another table, or another directory for it (`INVALID_PAYLOAD`).
     """
     loaded = await catalog.load(table.name)
     if (
@@ -81,17 +68,7 @@ async def current_location(catalog: TaskCatalog, table: Table) -> str:
 
 
 async def used_files(waves: Waves, access: TableAccess, location: str, history: History) -> UsedFiles:
-    """Return the files that the metadata names.
-
-    Args:
-        waves: Read manifests on Spark.
-        access: Opens metadata files.
-        location: The current metadata file.
-        history: Its content.
-
-    Raises:
-        TaskFailed: Something can't be read, or names files that are not granted.
-    """
+    """Return the files that the metadata names."""
     files = TableFiles(waves, history, skip_missing=False, remedy=_RESTORE)
     manifests = await files.manifests()
     content = await files.content_with_duplicates(manifests)

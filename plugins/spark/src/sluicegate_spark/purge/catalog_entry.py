@@ -11,11 +11,7 @@ from sluicegate_spark.tables import Table, TaskCatalog
 
 
 def catalog_of(table: Table) -> TaskCatalog:
-    """Return the catalog from which the table can be dropped.
-
-    Raises:
-        TaskFailed: The catalog is not configured for the executor (`INVALID_PAYLOAD`).
-    """
+    """Return the catalog from which the table can be dropped."""
     if table.catalog is None:
         raise TaskFailed(
             "the property 'drop_catalog_entry' needs the table's catalog, which is not configured for "
@@ -26,11 +22,7 @@ def catalog_of(table: Table) -> TaskCatalog:
 
 
 async def drop_entry(table: Table) -> None:
-    """Drop a purged table from its catalog, unless the entry is missing or now of another table.
-
-    Raises:
-        TaskFailed: The catalog rejects the request or doesn't respond (`STORAGE_FAILED`, retryable).
-    """
+    """Drop a purged table from its catalog, unless the entry is missing or now of another table."""
     client = catalog_of(table).client
     try:
         if await _is_current(table):
@@ -47,9 +39,6 @@ async def check_entry(table: Table) -> None:
     """Ensure that no writer changed a purged table meanwhile: its new metadata names deleted files.
 
     If the catalog can't load the table without its metadata file, no writer has changed it.
-
-    Raises:
-        TaskFailed: A writer did, or the catalog doesn't respond (`STORAGE_FAILED`, retryable).
     """
     if table.catalog is None:
         return

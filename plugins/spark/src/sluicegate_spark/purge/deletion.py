@@ -44,12 +44,7 @@ class Deletion:
     """The outcome of a deletion.
 
     Attributes:
-        seen: Number of objects to delete.
-        deleted: Number of objects that existed and were deleted.
         size: Total bytes of the deleted objects.
-        left: Number of objects that still exist, as far as is known.
-        example: Location of one of the remaining objects.
-        reason: Why that object remains; contains no secrets.
     """
 
     seen: int = 0
@@ -80,13 +75,7 @@ class Deletion:
 def delete_objects(
     access: ObjectAccess, locations: Iterable[str], pace: Pace | None = None
 ) -> Deletion:
-    """Delete objects. Missing objects are not an error.
-
-    Args:
-        access: Opens the objects.
-        locations: Sorted locations, as in metadata.
-        pace: Limits deletions per second.
-    """
+    """Delete objects. Missing objects are not an error."""
     return sum((done for _, done in delete_batches(access, iter(locations), pace)), Deletion())
 
 
@@ -96,9 +85,6 @@ def delete_batches(
     """Delete objects in batches. While a batch is deleted, the objects of the next one are listed.
 
     Args:
-        access: Opens the objects.
-        locations: Sorted locations, as in metadata. Those that are not processed remain.
-        pace: Limits deletions per second.
         end: Begin no batch after this time, except the first one, by `time.monotonic`. A batch whose
             objects are listed is also deleted, so that no listing is wasted.
 

@@ -25,13 +25,7 @@ _RESTORE = "restore it; nothing was deleted"
 
 @dataclass(frozen=True, slots=True)
 class PurgedTable:
-    """A table with everything that its metadata files name.
-
-    Attributes:
-        location: The current metadata file.
-        history: Content of this file.
-        old: Earlier metadata files.
-    """
+    """A table with everything that its metadata files name."""
 
     access: TableAccess
     location: str
@@ -46,12 +40,7 @@ class PurgedTable:
 
 
 def dropped_table(task: DelegatedTask) -> Table | None:
-    """Return a table that its catalog no longer has, or `None` if the payload doesn't describe it.
-
-    Args:
-        task: The task. If earlier attempts started from a later metadata file than the payload's, that
-            file is the current one.
-    """
+    """Return a table that its catalog no longer has, or `None` if the payload doesn't describe it."""
     table = Table.of_payload(task, dropped=True)
     if table is None or table.metadata_location is None:
         return None
@@ -61,16 +50,7 @@ def dropped_table(task: DelegatedTask) -> Table | None:
 
 
 async def former_table(work: Work, successor: PurgedTable) -> PurgedTable | None:
-    """Return the dropped table that a task is about, if its metadata file still exists.
-
-    Args:
-        work: The task, with access to the table that has the name now.
-        successor: That table.
-
-    Raises:
-        TaskFailed: The dropped table is not granted to the realm (`NOT_GRANTED`), or there are no
-            credentials for it (`CREDENTIAL_VENDING_FAILED`).
-    """
+    """Return the dropped table that a task is about, if its metadata file still exists."""
     table = dropped_table(work.task)
     if table is None or table.metadata_location is None:
         return None
@@ -94,12 +74,7 @@ async def check_unused(session: TaskSession, table: PurgedTable, successor: Purg
     """Ensure that the metadata of a table names no file of a dropped one, as after `add_files`.
 
     Args:
-        session: Compares the files.
-        table: The dropped table.
         successor: The table that must not lose files.
-
-    Raises:
-        TaskFailed: It names some (`INVALID_PAYLOAD`), or its files are unknown (`STORAGE_FAILED`).
     """
     async with (
         Waves.within(session, successor.access) as theirs,

@@ -31,16 +31,7 @@ _METADATA = (".metadata.json", ".metadata.json.gz")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The parts of a metadata file that a purge needs. All locations are as written in the file.
-
-    Attributes:
-        shared: Whether files may belong to other tables: `gc.enabled` is `false`.
-        manifest_lists: Manifest lists of all snapshots.
-        manifests: Manifests that snapshots of old tables name without a list.
-        statistics: Statistics files, including partition statistics.
-        previous: Earlier metadata files, oldest first.
-        write_paths: Directories in the table's properties to which writers write files.
-    """
+    """The parts of a metadata file that a purge needs. All locations are as written in the file."""
 
     table_uuid: str | None
     shared: bool
@@ -60,11 +51,7 @@ class History:
 
 
 def parse_history(data: bytes) -> History:
-    """Parse a metadata file, gzipped or not.
-
-    Raises:
-        ValueError: It is not a metadata file.
-    """
+    """Parse a metadata file, gzipped or not."""
     try:
         value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
         snapshots = value.get("snapshots") or ()
@@ -97,12 +84,7 @@ def _named(items: Iterable[Mapping[str, Any]], key: str) -> tuple[str, ...]:
 
 
 async def read_history(objects: ObjectAccess, location: str) -> History | None:
-    """Read a metadata file, or return `None` if it doesn't exist.
-
-    Raises:
-        TaskFailed: The store denies access (`STORAGE_FAILED`), or the file is broken
-            (`INVALID_PAYLOAD`).
-    """
+    """Read a metadata file, or return `None` if it doesn't exist."""
     store, key = objects.open(literal_location(location))
     try:
         data = bytes(await (await obstore.get_async(store, key)).bytes_async())
@@ -120,11 +102,7 @@ async def read_history(objects: ObjectAccess, location: str) -> History | None:
 
 
 def check_unshared(history: History) -> None:
-    """Ensure that the table's files belong to no other table.
-
-    Raises:
-        TaskFailed: They might (`INVALID_PAYLOAD`).
-    """
+    """Ensure that the table's files belong to no other table."""
     if history.shared:
         raise TaskFailed(
             "the table's property gc.enabled is false, so its files may also belong to other "
@@ -134,11 +112,7 @@ def check_unshared(history: History) -> None:
 
 
 async def metadata_files_in_folder(objects: ObjectAccess, location: str) -> list[str]:
-    """Return the locations of all metadata files in the folder of a metadata file.
-
-    Raises:
-        TaskFailed: The store denies listing (`STORAGE_FAILED`).
-    """
+    """Return the locations of all metadata files in the folder of a metadata file."""
     store, key = objects.open(literal_location(location))
     try:
         listing = await obstore.list_with_delimiter_async(store, key.rpartition("/")[0])

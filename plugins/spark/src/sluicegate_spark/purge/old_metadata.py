@@ -24,11 +24,7 @@ class OldMetadata:
 
 
 async def old_metadata(access: TableAccess, history: History) -> OldMetadata:
-    """Follow the logs of metadata files backwards; each log covers only the last hundred or so.
-
-    Raises:
-        TaskFailed: A store denies access to a file.
-    """
+    """Follow the logs of metadata files backwards; each log covers only the last hundred or so."""
     found = dict.fromkeys((*history.previous, *history.statistics))
     links: list[str] = []
     while history.previous:

@@ -44,12 +44,7 @@ class PurgeProperties(Properties):
 
 
 async def purge(work: Work) -> TaskResult:
-    """Delete all files of an Iceberg table. Work of earlier attempts is not repeated.
-
-    Raises:
-        TaskFailed: The payload refers to another table, or the files may belong to another table
-            (`INVALID_PAYLOAD`); files can't be listed or deleted (`STORAGE_FAILED`).
-    """
+    """Delete all files of an Iceberg table. Work of earlier attempts is not repeated."""
     task, access = work.task, work.access
     properties = parse(PurgeProperties, task.properties)
     location = _metadata_location(work)
@@ -120,12 +115,7 @@ def _metadata_location(work: Work) -> str:
 async def _purge_former(
     work: Work, properties: PurgeProperties, progress: DeletionProgress, successor: PurgedTable
 ) -> TaskResult:
-    """Purge a table that was dropped, whose name now belongs to another one.
-
-    Raises:
-        TaskFailed: The payload doesn't identify the dropped table's metadata, or the other table uses
-            its files (`INVALID_PAYLOAD`).
-    """
+    """Purge a table that was dropped, whose name now belongs to another one."""
     former = await former_table(work, successor)
     if former is not None:
         check_unshared(former.history)
@@ -140,11 +130,7 @@ async def _purge_former(
 
 
 async def _check_purged(work: Work, location: str) -> None:
-    """Ensure that a table without its metadata file was purged: no other metadata file exists.
-
-    Raises:
-        TaskFailed: Another metadata file is current, or this one was lost.
-    """
+    """Ensure that a table without its metadata file was purged: no other metadata file exists."""
     others = await metadata_files_in_folder(await work.access.objects(), location)
     if others:
         raise TaskFailed(

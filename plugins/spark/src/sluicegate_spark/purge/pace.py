@@ -11,9 +11,6 @@ class Pace:
 
     Requests become small enough that each contains the deletions of one second at most. Otherwise,
     a request with a thousand keys would exceed the store's limit for that second.
-
-    Args:
-        per_second: The limit, or `None`.
     """
 
     def __init__(self, per_second: float | None) -> None:

@@ -30,8 +30,6 @@ class PartDeletion:
     """For `mapInArrow`: deletes the files of one part, and returns one row of `OUTCOME`.
 
     Attributes:
-        access: Opens the objects.
-        parts: The parts of the wave, by number.
         seconds: Begin no batch after this time.
         deletions_per_second: Limit of this Spark task, or `None`.
     """

@@ -13,9 +13,7 @@ class DeletionProgress:
     """Counts deletions, and reports them.
 
     Attributes:
-        files: Number of files that all attempts deleted.
         size: Total bytes of these files.
-        total: Number of the table's files, once it is known.
     """
 
     run: TaskRun
@@ -52,11 +50,7 @@ class DeletionProgress:
 
 
 def check_all_gone(stage: str, done: Deletion) -> None:
-    """Ensure that a stage has deleted all of its files.
-
-    Raises:
-        TaskFailed: Some remain (`STORAGE_FAILED`, retryable).
-    """
+    """Ensure that a stage has deleted all of its files."""
     if done.left:
         raise TaskFailed(
             f"{done.left:,} of {done.seen:,} files of the stage '{stage}' could not be deleted, "

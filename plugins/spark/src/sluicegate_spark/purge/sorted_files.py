@@ -23,8 +23,6 @@ class SortedFiles:
 
     Attributes:
         rows: `path` and the number of its `part`. Each part is a partition, and sorted.
-        files: Number of files.
-        parts: Number of parts.
     """
 
     rows: DataFrame
@@ -41,11 +39,6 @@ class SortedFiles:
         """Process some parts on Spark, and return all rows of the outcome.
 
         Spark starts no tasks for other parts, except with Spark Connect, which can't select partitions.
-
-        Args:
-            numbers: Numbers of the parts.
-            work: A function for `mapInArrow`. Its input might be empty.
-            schema: Schema of the outcome.
         """
         if is_connect(self.rows.sparkSession):
             return list(self._filtered(numbers).mapInArrow(work, schema).collect())

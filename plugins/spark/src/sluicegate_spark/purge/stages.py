@@ -25,18 +25,7 @@ _OF = " of "
 
 
 class Stages:
-    """Deletes a table's files, stage by stage.
-
-    Args:
-        access: Provides credentials.
-        run: Records finished stages.
-        progress: Counts deletions.
-        metadata: The current metadata file. Finished stages count only for this file: another one may
-            name files that earlier ones did not.
-        table_uuid: The table's uuid. Some catalogs reuse the names of metadata files.
-        finished: Stages recorded by earlier attempts.
-        deletions_per_second: Limit for deletions in this process, or `None`.
-    """
+    """Deletes a table's files, stage by stage."""
 
     def __init__(
         self,
@@ -75,11 +64,7 @@ class Stages:
     async def on_spark(
         self, waves: Waves, history: History, old: OldMetadata, *, skip_missing: bool
     ) -> None:
-        """Delete content files, and manifests unless they are few, on Spark.
-
-        Raises:
-            TaskFailed: A manifest or manifest list is missing, or some files could not be deleted.
-        """
+        """Delete content files, and manifests unless they are few, on Spark."""
         files = TableFiles(waves, history, skip_missing=skip_missing)
         manifests = await files.manifests()
         if self.is_due(CONTENT):
@@ -96,12 +81,7 @@ class Stages:
         """Delete a few thousand files in this process.
 
         Args:
-            stage: The stage of the files.
-            locations: All files except the last ones.
             last: Files to delete afterwards, in this order.
-
-        Raises:
-            TaskFailed: Some files could not be deleted.
         """
         if not self.is_due(stage):
             return

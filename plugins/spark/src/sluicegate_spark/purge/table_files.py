@@ -20,14 +20,7 @@ _SKIP: Final = (
 
 
 class TableFiles:
-    """Lists the manifests and the content files of a table.
-
-    Args:
-        waves: Reads on Spark.
-        history: The table's history.
-        skip_missing: Skip missing or broken objects; files that only they name are not deleted.
-        remedy: What to do if they are not to be skipped.
-    """
+    """Lists the manifests and the content files of a table."""
 
     def __init__(
         self, waves: Waves, history: History, *, skip_missing: bool, remedy: str = _SKIP
@@ -38,11 +31,7 @@ class TableFiles:
         self._remedy = remedy
 
     async def manifests(self) -> SortedFiles | tuple[str, ...]:
-        """Return the manifests of all snapshots: their sorted locations, if they are few.
-
-        Raises:
-            TaskFailed: A manifest list can't be read, or names a location that is not granted.
-        """
+        """Return the manifests of all snapshots: their sorted locations, if they are few."""
         lists = sorted(set(self._history.manifest_lists))
         objects = await self._waves.access.objects()
         few = partial(few_manifests, objects, lists, self._history.manifests)
@@ -52,27 +41,15 @@ class TableFiles:
         return await self._waves.sort(listed, self._history.manifests)
 
     async def content(self, manifests: SortedFiles | Sequence[str]) -> SortedFiles:
-        """Return the files that are live in any manifest.
-
-        Raises:
-            TaskFailed: A manifest can't be read, or names a location that is not granted.
-        """
+        """Return the files that are live in any manifest."""
         return await self._waves.sort(await self.content_with_duplicates(manifests))
 
     async def content_with_duplicates(self, manifests: SortedFiles | Sequence[str]) -> Listed:
-        """Return the same as `content`, unsorted.
-
-        Raises:
-            TaskFailed: See `content`.
-        """
+        """Return the same as `content`, unsorted."""
         return await self._waves.list_all(manifests, files_in, self._judge("manifest"))
 
     async def check(self) -> None:
-        """List everything, only to verify that it is readable and granted.
-
-        Raises:
-            TaskFailed: Something is not (`NOT_GRANTED`, `STORAGE_FAILED`).
-        """
+        """List everything, only to verify that it is readable and granted."""
         await self.content_with_duplicates(await self.manifests())
 
     def _judge(self, what: str) -> Callable[[Problems], None]:

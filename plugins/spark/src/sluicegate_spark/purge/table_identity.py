@@ -14,12 +14,6 @@ def is_requested_table(task: DelegatedTask, location: str, history: History, old
     If no uuid is known, metadata files decide: a table that other writers changed meanwhile once had
     the metadata file from which earlier attempts started or that the payload names. A table that was
     dropped and created again never had it.
-
-    Args:
-        task: The submitted task, with progress of earlier attempts.
-        location: The table's current metadata file.
-        history: Content of this file.
-        old: Earlier metadata files.
     """
     wanted = (task.metadata or {}).get("table-uuid")
     if wanted is not None and history.table_uuid is not None:

@@ -29,9 +29,7 @@ class Cluster:
     """What the number of parts and the width of waves depend on.
 
     Attributes:
-        cores: Number of Spark tasks that the cluster runs at once.
         deletions_per_second: Limit for all Spark tasks of a purge together, or `None`.
-        prunes: Whether a Spark job can process some parts without a Spark task for each other one.
     """
 
     cores: int
@@ -83,7 +81,6 @@ class Part:
     """A part that is not finished.
 
     Attributes:
-        number: Its number.
         after: The last path that is processed; empty if there is none.
         stalled: Whether nothing was processed in the last wave, because its credentials had expired.
     """
@@ -94,11 +91,7 @@ class Part:
 
 
 class PartQueue:
-    """The unfinished parts of a list of files. Its memory doesn't grow with the number of files.
-
-    Args:
-        parts: Number of parts.
-    """
+    """The unfinished parts of a list of files. Its memory doesn't grow with the number of files."""
 
     def __init__(self, parts: int) -> None:
         self._begun: deque[Part] = deque()

@@ -43,31 +43,14 @@ _MANIFESTS_OF_CORE = 128  # in a wave; reading one takes a good part of a second
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Locations that objects name, with duplicates.
-
-    Attributes:
-        frames: Their `path`, stored on the cluster's disks.
-        count: Number of locations.
-    """
+    """Locations that objects name, with duplicates."""
 
     frames: Sequence[DataFrame]
     count: int
 
 
 class Waves:
-    """Runs waves in a task's session.
-
-    Attributes:
-        session: The session.
-        access: Provides credentials for each wave.
-        granted: Locations that the task can access.
-
-    Args:
-        session: The session.
-        access: Provides credentials for each wave.
-        deletions_per_second: Limit for all Spark tasks together, or `None`.
-        check_lease: Called before each wave of deletions; see `TaskRun.check_lease`.
-    """
+    """Runs waves in a task's session."""
 
     def __init__(
         self,
@@ -107,13 +90,7 @@ class Waves:
         parse: Parser,
         judge: Callable[[Problems], None],
     ) -> Listed:
-        """Return everything that objects name.
-
-        Args:
-            sources: The locations of the objects.
-            parse: Parses their content.
-            judge: Called with the unreadable objects of each wave; raises if they are an error.
-        """
+        """Return everything that objects name."""
         frames, count = [], 0
         async for wave in self._sources(sources):
             objects = await self.access.objects()
@@ -153,12 +130,7 @@ class Waves:
         return await self.session.run(common)
 
     async def delete(self, files: SortedFiles, done: Callable[[Deletion], None]) -> Deletion:
-        """Delete files.
-
-        Args:
-            files: The files to delete.
-            done: Called after each wave.
-        """
+        """Delete files."""
         total = Deletion()
         queue = PartQueue(files.parts)
         while queue:

@@ -20,19 +20,7 @@ from sluicegate_spark.granted_locations import GrantedLocations, check_catalog
 async def build_snapshot_index(
     indexes: SnapshotIndexes | None, catalogs: Collection[str], task: DelegatedTask, run: TaskRun
 ) -> TaskResult:
-    """Build the index of a table of a catalog of the gateway, in the folder of the configuration.
-
-    Args:
-        indexes: Builds indexes; `None` if the gateway has no folder for them.
-        catalogs: The catalogs of the gateway whose tables can be indexed.
-        task: Names the table. Nothing else in it has an effect.
-        run: Receives progress, and says whether this attempt still has the task.
-
-    Raises:
-        TaskFailed: The configuration or the grant does not allow it, or there is no such Delta table.
-        TableUnreadable: The table's log is damaged.
-        Unavailable: The catalog or a store does not respond.
-    """
+    """Build the index of a table of a catalog of the gateway, in the folder of the configuration."""
     if indexes is None:
         raise _unfit(
             "there is no folder for indexes: 'index.location' of the gateway is not configured"

@@ -56,15 +56,11 @@ class LoggedRequest:
     """One request to a bucket, without its query, which contains the signature.
 
     Attributes:
-        at: When the store received it.
         address: The client's address, or `None`.
-        session: The session's name, if the requester is a session of a role or a federated user.
-        request_id: Different for each request.
         key: The key of the object, decoded; empty if the request is not for an object.
         status: The HTTP status, or `None`.
         bytes: Bytes of the response's body.
         signed_at: When its URL was signed; `None` if it was no presigned URL.
-        url_expires_at: When its URL expires.
         label: Id of the ledger entry that its URL names; `None` if it names none.
     """
 
@@ -83,14 +79,7 @@ class LoggedRequest:
 
 
 def parse_line(line: bytes) -> LoggedRequest:
-    """Return the request that a line records.
-
-    Args:
-        line: The line, without the line feed.
-
-    Raises:
-        BrokenLine: It is not a line of an access log.
-    """
+    """Return the request that a line records."""
     try:
         text = line.removesuffix(b"\r").decode()
     except UnicodeDecodeError:

@@ -13,9 +13,7 @@ class LogLine(NamedTuple):
     """A line, or its begin if it is too long.
 
     Attributes:
-        number: From 1.
         content: At most `longest` bytes, without the end of the line.
-        is_complete: Whether it is all of the line.
     """
 
     number: int
@@ -24,12 +22,7 @@ class LogLine(NamedTuple):
 
 
 def lines_of(chunks: Iterable[bytes], longest: int = LONGEST_LINE) -> Iterator[LogLine]:
-    """Return the lines of a file that are not empty.
-
-    Args:
-        chunks: The file's content, in pieces of any size.
-        longest: Bytes of a line that are kept.
-    """
+    """Return the lines of a file that are not empty."""
     number, begin, is_complete = 1, b"", True
     for chunk in chunks:
         *ended, rest = chunk.split(b"\n")

@@ -51,11 +51,7 @@ _OLDEST: Final = timedelta(days=366)
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """For `mapInArrow`: maps log files to rows of `ROWS`.
-
-    Attributes:
-        access: Opens the files.
-    """
+    """For `mapInArrow`: maps log files to rows of `ROWS`."""
 
     access: ObjectAccess
 
@@ -88,12 +84,7 @@ class LogReader:
 
 
 class _LogFile:
-    """The rows of one file.
-
-    Args:
-        path: Its location.
-        written_at: When it was written.
-    """
+    """The rows of one file."""
 
     def __init__(self, path: str, written_at: datetime) -> None:
         self._path = path

@@ -53,14 +53,7 @@ class LineCounts:
 
 
 class LogStream:
-    """The stream of one directory of logs.
-
-    Args:
-        tables: Receive the rows.
-        directory: The directory of the logs.
-        reader: Reads the files.
-        counts: Counts the lines.
-    """
+    """The stream of one directory of logs."""
 
     def __init__(
         self,

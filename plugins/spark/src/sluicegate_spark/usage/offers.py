@@ -37,12 +37,6 @@ _SCHEMA: Final = pa.schema(
 async def copy_offers(session: TaskSession, tables: UsageTables, run: TaskRun, page: int = PAGE) -> int:
     """Add the entries of the ledger that are new or have grown.
 
-    Args:
-        session: Spark.
-        tables: The tables.
-        run: Reads the ledger.
-        page: Number of entries that are in memory at once.
-
     Returns:
         The number of entries that were read.
     """

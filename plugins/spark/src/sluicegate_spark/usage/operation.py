@@ -46,11 +46,7 @@ _MERGES: Final = {"spark.databricks.delta.merge.materializeSource": "none"}
 async def collect(
     config: UsageConfig | None, engine: Engine, task: DelegatedTask, run: TaskRun
 ) -> TaskResult:
-    """Collect usage into the configured tables. Nothing in the task decides which these are.
-
-    Raises:
-        TaskFailed: The executor has no section `usage`, or no credentials for its directories.
-    """
+    """Collect usage into the configured tables. Nothing in the task decides which these are."""
     if config is None:
         raise _unfit("the executor collects no usage: its configuration has no section 'usage'")
     if task.properties:
@@ -85,15 +81,7 @@ def _credentials(config: UsageConfig, directory: str) -> TemporaryCredentials:
 
 
 class _Collection:
-    """One attempt.
-
-    Args:
-        config: What to collect, and where to.
-        credentials: Credentials for the directories.
-        task: The task.
-        run: Receives progress.
-        session: Spark.
-    """
+    """One attempt."""
 
     def __init__(
         self,

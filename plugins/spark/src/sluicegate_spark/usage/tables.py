@@ -71,13 +71,7 @@ class UsageTables:
             )
 
     def insert_new(self, rows: DataFrame, table: str, days: Collection[date]) -> None:
-        """Insert the rows whose event is not in a table. Repeated, it changes nothing.
-
-        Args:
-            rows: The rows, with duplicates.
-            table: The table.
-            days: Their days.
-        """
+        """Insert the rows whose event is not in a table. Repeated, it changes nothing."""
         self._merge(rows.dropDuplicates(["event_id"]), table, days, "")
 
     def insert_or_grow(self, rows: DataFrame, days: Collection[date]) -> None:

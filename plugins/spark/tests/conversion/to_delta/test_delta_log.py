@@ -41,12 +41,7 @@ async def test_a_commit_never_overwrites_another(tmp_path: Path) -> None:
 
 
 class _Bucket:
-    """Objects of an S3 store that closes the connection after it has stored an object.
-
-    Attributes:
-        puts: Number of received requests to store an object.
-        is_down: Whether it also closes the connection of all later requests.
-    """
+    """Objects of an S3 store that closes the connection after it has stored an object."""
 
     def __init__(self, *, is_down: bool) -> None:
         self.objects: dict[str, bytes] = {}

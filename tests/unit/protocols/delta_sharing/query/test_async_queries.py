@@ -56,11 +56,7 @@ def clock() -> Clock:
 
 
 class SubmittedQueries:
-    """Queries under test, and what they were submitted with.
-
-    Attributes:
-        found: The table that looking it up finds; an exception is raised.
-    """
+    """Queries under test, and what they were submitted with."""
 
     def __init__(self, gateway: MemoryGateway, clock: Clock, keys: KeyRing = QUERY_KEYS) -> None:
         self.found: SharedTable | Exception = TABLE

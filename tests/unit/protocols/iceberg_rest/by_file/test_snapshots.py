@@ -44,12 +44,7 @@ BY_DAY, PLAIN = table_metadata(COLUMNS, ["day"]), table_metadata(COLUMNS)
 
 
 class Served:
-    """A table with one version for each metadata.
-
-    Attributes:
-        shaped: The versions that were expressed, in that order.
-        obstacle: The number of a version that cannot be expressed.
-    """
+    """A table with one version for each metadata."""
 
     def __init__(self, *metadata: TableMetadata, limit: int = 100, **shared: Any) -> None:
         rows = [file("a", partition_values='{"day":"a"}')]

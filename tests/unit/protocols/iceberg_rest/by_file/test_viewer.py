@@ -38,8 +38,6 @@ class Served:
 
     Attributes:
         now: Seconds since the epoch: that of the latest version.
-        named: The versions and times of issue that paths were made for.
-        obstacle: Why no version can be expressed.
     """
 
     def __init__(self, shared: SharedTable, principal: Principal = ACME) -> None:

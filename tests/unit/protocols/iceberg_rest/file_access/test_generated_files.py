@@ -43,12 +43,7 @@ CONTENT = b"0123456789"
 
 @dataclass
 class Views:
-    """Stands in for the views of tables.
-
-    Attributes:
-        built: What each view was built for.
-        generated: The names that were generated.
-    """
+    """Stands in for the views of tables."""
 
     built: list[tuple[str, str, str | None, int, int]] = field(default_factory=list)
     generated: list[str] = field(default_factory=list)

@@ -56,11 +56,7 @@ ENDPOINT = store_endpoint(PUBLIC_URL)
 
 
 class MethodStorage(SigningStorage):
-    """Its URLs are for one kind of request.
-
-    Attributes:
-        requests: The requests that were signed.
-    """
+    """Its URLs are for one kind of request."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,10 +46,8 @@ class DeleteFile:
     """A live position delete file, or a deletion vector in a Puffin file.
 
     Attributes:
-        sequence_number: Applies to data files with this sequence number or a smaller one.
         vector_of: The data file of a vector; `None` for a position delete file.
         part: Position of the vector in its file: offset and length in bytes.
-        first: Lower bound of the data file locations that it names, as UTF-8.
         last: Upper bound of these locations; `None` if unknown.
     """
 
@@ -73,12 +71,7 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """Content of a delete file, by location of the data file.
-
-    Attributes:
-        rows: For a position delete file: columns `file_path` and `pos_list`, one row per data file.
-        payload: For a vector: its payload.
-    """
+    """Content of a delete file, by location of the data file."""
 
     file: DeleteFile
     rows: pa.Table | None = None
@@ -93,19 +86,7 @@ class Deleted:
 def delete_files(
     manifest: Manifest, data: bytes, budget: Budget, oldest: int | None
 ) -> list[DeleteFile]:
-    """Return the delete files in a delete manifest.
-
-    Args:
-        manifest: The manifest.
-        data: Its content.
-        budget: Counts decoded bytes.
-        oldest: The smallest sequence number of a live data file, if there is any.
-
-    Raises:
-        UnsupportedOperation: There are equality deletes, or positions are stored in a format other
-            than Parquet and Puffin.
-        TableUnreadable: The manifest is broken, or too large.
-    """
+    """Return the delete files in a delete manifest."""
     found = []
     with in_file(manifest.called):
         for file in deletes_among(entries_of(manifest, data, budget), oldest):
@@ -159,11 +140,7 @@ def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
 
 
 def parse_deletes(file: DeleteFile, data: bytes, budget: Budget) -> Deleted:
-    """Parse the content of a delete file (for a vector: of its part of the file).
-
-    Raises:
-        TableUnreadable: It is broken, or too large.
-    """
+    """Parse the content of a delete file (for a vector: of its part of the file)."""
     if file.vector_of is not None:
         return Deleted(file, payload=payload_in(data))
     return Deleted(file, rows=positions_by_file(data, budget, named("delete file", file.location)))
@@ -173,8 +150,6 @@ class DeletedRows:
     """The deleted rows of all data files.
 
     Args:
-        deletes: All delete files of a snapshot.
-        manifest_list: Location of the snapshot's manifest list.
         budget: Counts vectors, because very many entries of a manifest can name the same data file.
     """
 

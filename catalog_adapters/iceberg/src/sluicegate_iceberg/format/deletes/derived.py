@@ -27,12 +27,7 @@ _T = TypeVar("_T")
 
 
 async def make_vector_file(objects: TableObjects, recipe: Recipe) -> bytes:
-    """Return the file that a link refers to.
-
-    Raises:
-        TableUnreadable: A source of the vector is missing or broken.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Return the file that a link refers to."""
     if isinstance(recipe, StoredVector):
         blob = await objects.read(recipe.location, (recipe.offset, recipe.size))
         return await anyio.to_thread.run_sync(lambda: vector_file(payload_in(blob)))

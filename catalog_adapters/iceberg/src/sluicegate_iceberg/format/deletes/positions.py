@@ -20,16 +20,7 @@ _NUMBERED = pa.schema([pa.field(_PATH, pa.int32()), pa.field(_ROW, pa.int64())])
 
 
 def positions_by_file(data: bytes, budget: Budget | None = None, what: str = _WHAT) -> pa.Table:
-    """Return the content of a file as `file_path` and `pos_list`, one row per data file.
-
-    Args:
-        data: The file's content.
-        budget: Counts decoded bytes.
-        what: Description of the file for error messages.
-
-    Raises:
-        TableUnreadable: It is broken, or too large.
-    """
+    """Return the content of a file as `file_path` and `pos_list`, one row per data file."""
     numbers: dict[str, int] = {}
     with in_file(what):
         parts = [
@@ -53,17 +44,7 @@ def _numbered(batch: pa.RecordBatch, numbers: dict[str, int]) -> pa.RecordBatch:
 
 
 def rows_in(data: bytes, data_file: str, budget: Budget | None = None, what: str = _WHAT) -> BitMap64:
-    """Return the rows of one data file. Row groups without that file are not decoded.
-
-    Args:
-        data: The file's content.
-        data_file: Location of the data file.
-        budget: Counts decoded bytes.
-        what: Description of the file for error messages.
-
-    Raises:
-        TableUnreadable: It is broken, or too large.
-    """
+    """Return the rows of one data file. Row groups without that file are not decoded."""
     rows = BitMap64()
     with in_file(what):
         for batch in parquet_batches(data, _SCHEMA, what, budget or Budget(), (_PATH, data_file)):

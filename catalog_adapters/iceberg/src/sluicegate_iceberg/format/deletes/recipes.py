@@ -15,7 +15,6 @@ class StoredVector:
     """The vector is a blob of a Puffin file.
 
     Attributes:
-        location: Location of the file.
         offset: Offset of the blob, in bytes.
         size: Size of the blob, in bytes.
     """
@@ -30,12 +29,6 @@ class PositionDeletes:
     """The vector combines all position delete files of a snapshot for one data file.
 
     There can be hundreds of such files, and a link is short, so the recipe names the snapshot.
-
-    Attributes:
-        manifest_list: Location of the snapshot's manifest list.
-        data_file: Location of the data file, as written in manifests.
-        sequence_number: Sequence number of the data file. Deletes with this number or a larger one
-            apply.
     """
 
     manifest_list: str
@@ -58,11 +51,7 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def parse_recipe(text: str) -> Recipe:
-    """Parse the output of `recipe_text`.
-
-    Raises:
-        TableUnreadable: Another release wrote it.
-    """
+    """Parse the output of `recipe_text`."""
     name, *values = _values(text)
     try:
         return _KINDS[name](*values)

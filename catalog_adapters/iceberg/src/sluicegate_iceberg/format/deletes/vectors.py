@@ -31,11 +31,7 @@ def payload_of(rows: BitMap64) -> bytes:
 
 
 def payload_in(blob: bytes) -> bytes:
-    """Return the vector in a Puffin blob (Puffin specification, "deletion-vector-v1 blob type").
-
-    Raises:
-        TableUnreadable: The blob is broken.
-    """
+    """Return the vector in a Puffin blob (Puffin specification, "deletion-vector-v1 blob type")."""
     payload = blob[_FRAME:-_FRAME]
     if (
         len(blob) < 2 * _FRAME + len(_MAGIC)
@@ -55,11 +51,7 @@ def vector_file(payload: bytes) -> bytes:
 
 
 def cardinality_of(payload: bytes) -> int:
-    """Return the number of rows that a vector marks.
-
-    Raises:
-        TableUnreadable: It is broken.
-    """
+    """Return the number of rows that a vector marks."""
     try:
         return len(BitMap64.deserialize(payload[len(_MAGIC) :]))
     except (ValueError, IndexError, OverflowError, MemoryError) as error:
@@ -72,8 +64,6 @@ def descriptor(payload: bytes, cardinality: int, recipe: Recipe) -> dict[str, An
     """Return a descriptor ("Deletion Vector Descriptor Schema"), with the vector inline if it fits.
 
     Args:
-        payload: The serialized vector.
-        cardinality: Number of rows that it marks.
         recipe: Describes how to create a large one again when a recipient fetches it.
     """
     told = {"sizeInBytes": len(payload), "cardinality": cardinality}

@@ -38,19 +38,7 @@ _LONGEST_NUMBER = 10  # bytes
 
 
 class AvroFile:
-    """A file of rows.
-
-    Args:
-        data: The file's content.
-        what: Description of the file for error messages.
-        budget: Counts decoded bytes.
-
-    Attributes:
-        headers: The file's metadata, with values still encoded.
-
-    Raises:
-        ValueError: It is not an Avro file.
-    """
+    """A file of rows."""
 
     def __init__(self, data: bytes, what: str, budget: Budget) -> None:
         self._data, self._what, self._budget = memoryview(data), what, budget
@@ -61,26 +49,13 @@ class AvroFile:
         self._sync = self._take(_SYNC)
 
     def json(self, header: str) -> Any:
-        """Return a JSON header.
-
-        Raises:
-            KeyError: The header doesn't exist.
-            ValueError: It is not JSON.
-        """
+        """Return a JSON header."""
         text = self.headers[header]
         take_json(text, self._what, self._budget)
         return orjson.loads(text)
 
     def rows(self, schema: RowSchema) -> Iterator[dict[str, Any]]:
-        """Yield rows. Each one is decoded on demand. Its objects are counted until the next one.
-
-        Args:
-            schema: A schema of `avro_schema`.
-
-        Raises:
-            TableTooLarge: The rows exceed the budget.
-            ValueError: The file is broken. Decoding can also raise other errors.
-        """
+        """Yield rows. Each one is decoded on demand. Its objects are counted until the next one."""
         parsed = fastavro.parse_schema(dict(schema.schema))
         decompress = self._codec()
         window = _Window(schema.expansion, self._what, self._budget)
@@ -161,14 +136,8 @@ class AvroFile:
 class _Window:
     """The part of a block that is decoded. Counts the objects that its rows could become.
 
-    Args:
-        expansion: The most memory that a byte can take.
-        what: Description of the file for error messages.
-        budget: Counts the objects, if there can be many.
-
     Attributes:
         data: The bytes, at the start of a row or in it.
-        start: Where the row starts.
     """
 
     def __init__(self, expansion: int, what: str, budget: Budget) -> None:
@@ -185,12 +154,7 @@ class _Window:
         self._pieces, self._rest = pieces, memoryview(b"")
 
     def extend(self) -> None:
-        """Move to the start of the row, and add more bytes: as many as before if the row is long.
-
-        Raises:
-            TableTooLarge: The row is too long, or its objects exceed the budget.
-            ValueError: The block has ended.
-        """
+        """Move to the start of the row, and add more bytes: as many as before if the row is long."""
         row = self.data.getvalue()[self.start :]
         if len(row) > _LONGEST_ROW:
             raise TableTooLarge(

@@ -73,11 +73,7 @@ class RowSchema:
 
 
 def manifest_list_schema(written: Any) -> RowSchema:
-    """Return the schema of a manifest list.
-
-    Raises:
-        ValueError: Iceberg's writers can't have written it.
-    """
+    """Return the schema of a manifest list."""
     return _checked(written, _MANIFEST)
 
 
@@ -123,7 +119,6 @@ class _Kind:
         least: The minimum size of its values in a file, in bytes.
         memory: The maximum memory of values of this size, in bytes. Longer values take no more for each
             byte.
-        types: Number of types that it consists of.
     """
 
     schema: Any

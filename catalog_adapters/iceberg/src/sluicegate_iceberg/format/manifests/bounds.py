@@ -34,9 +34,7 @@ class Metric:
     """A column with metrics.
 
     Attributes:
-        key: The column's name in the statistics, as JSON text.
         decode: Decodes its bounds; `None` for types that have no bounds in Delta.
-        nan: Whether values can be NaN.
     """
 
     id: int
@@ -46,15 +44,7 @@ class Metric:
 
 
 def metrics_of(columns: Iterable[Field], name: Callable[[Field], str]) -> tuple[Metric, ...]:
-    """Return the columns with metrics: top-level columns of primitive types.
-
-    Args:
-        columns: The declared columns.
-        name: Returns a column's name in statistics.
-
-    Raises:
-        TableUnreadable: Columns have the same id, so that one metric would be that of all of them.
-    """
+    """Return the columns with metrics: top-level columns of primitive types."""
     columns = tuple(columns)
     if len({field.id for field in columns}) < len(columns):
         raise TableUnreadable("several columns of the Iceberg table have the same id")
@@ -71,12 +61,7 @@ def metrics_of(columns: Iterable[Field], name: Callable[[Field], str]) -> tuple[
 
 
 def stats_text(file: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
-    """Return the statistics of a data file as JSON text.
-
-    Args:
-        file: The `data_file` of a manifest's entry.
-        metrics: The columns.
-    """
+    """Return the statistics of a data file as JSON text."""
     nulls, nans = _by_id(file, "null_value_counts"), _by_id(file, "nan_value_counts")
     lower, upper = _by_id(file, "lower_bounds"), _by_id(file, "upper_bounds")
     minima, maxima, counts = [], [], []

@@ -37,13 +37,7 @@ _PART_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
-    """The live data files of one manifest, without deletion vectors.
-
-    Attributes:
-        chunk: Columns of `FILE_SCHEMA`.
-        locations: Locations as written in the manifest, and in delete files.
-        sequence_numbers: Data sequence numbers, which decide which deletes apply.
-    """
+    """The live data files of one manifest, without deletion vectors."""
 
     chunk: FileChunk
     locations: pa.StringArray
@@ -74,17 +68,7 @@ def data_files(
     """Return columns of a manifest's entries. Only one entry is in memory, because entries are large.
 
     Args:
-        entries: All entries of one manifest.
-        objects: Resolves paths in the table.
-        metrics: The columns to include in statistics.
-        timestamps: Commit times of snapshots (epoch milliseconds), by id.
         required: Columns that each file must contain, from `required_columns`.
-        partition: Describes the partitions of the files.
-
-    Raises:
-        UnsupportedOperation: A file is not Parquet, or is encrypted, or lacks a column.
-        TableTooLarge: The columns exceed the budget.
-        ValueError: An entry contains an invalid value.
     """
     parts = []
     partitions: dict[str, int] = {}

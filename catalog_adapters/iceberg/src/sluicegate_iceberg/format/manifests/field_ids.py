@@ -26,13 +26,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles]) -> None:
-    """Check the footers of data files (Parquet format, "File format").
-
-    Raises:
-        UnsupportedOperation: A file lacks field ids, or there are too many files to check.
-        TableUnreadable: A file is missing or broken.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Check the footers of data files (Parquet format, "File format")."""
     files = [pair for each in manifests for pair in _files(each)]
     if len(files) > MOST_FILES:
         raise too_many_to_check()

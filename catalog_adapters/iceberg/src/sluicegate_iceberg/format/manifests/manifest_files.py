@@ -24,9 +24,6 @@ class Manifest:
     """A row of a manifest list.
 
     Attributes:
-        content: `DATA` or `DELETES`.
-        sequence_number: Inherited by entries without one.
-        snapshot_id: Inherited by entries without one.
         live: Number of live files in the manifest; `None` if the manifest list has no counts.
         spec_id: The partition spec of its files; `None` if there is no manifest list.
     """
@@ -54,12 +51,7 @@ class Entry:
 
 
 async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) -> tuple[Manifest, ...]:
-    """Return the manifests of a snapshot.
-
-    Raises:
-        TableUnreadable: The manifest list is missing or broken, or too large.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Return the manifests of a snapshot."""
     if snapshot is None:
         return ()
     if snapshot.manifest_list is None:
@@ -74,11 +66,7 @@ async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manife
 
 
 def manifests_in(location: str, data: bytes, budget: Budget) -> tuple[Manifest, ...]:
-    """Return the manifests in the content of a manifest list.
-
-    Raises:
-        TableUnreadable: It is broken, or too large.
-    """
+    """Return the manifests in the content of a manifest list."""
     what = named("manifest list", location)
     with in_file(what):
         file = AvroFile(data, what, budget)
@@ -90,11 +78,7 @@ def manifests_in(location: str, data: bytes, budget: Budget) -> tuple[Manifest, 
 
 
 def schema_of(manifest: Manifest, data: bytes, budget: Budget) -> str:
-    """Return the JSON of the schema that a manifest was written with, without decoding entries.
-
-    Raises:
-        TableUnreadable: The manifest is broken.
-    """
+    """Return the JSON of the schema that a manifest was written with, without decoding entries."""
     with in_file(manifest.called):
         return AvroFile(data, manifest.called, budget).headers["schema"].decode()
 
@@ -103,9 +87,6 @@ def entries_of(manifest: Manifest, data: bytes, budget: Budget) -> Iterator[Entr
     """Yield the live files of a manifest, decoded on demand.
 
     Decoded entries need a hundred times the size of the file.
-
-    Raises:
-        TableUnreadable: The manifest is broken, or too large.
     """
     with in_file(manifest.called):
         file = AvroFile(data, manifest.called, budget)

@@ -30,18 +30,7 @@ def partition_texts(
     budget: Budget,
     specs: Mapping[int, Sequence[SpecField]],
 ) -> PartitionText:
-    """Return what describes the partitions of a manifest's files.
-
-    Args:
-        manifest: The manifest.
-        data: Its content.
-        budget: Counts what is decoded.
-        specs: The fields of each spec of the table, by its id.
-
-    Raises:
-        KeyError: A header is missing.
-        ValueError: The content is broken.
-    """
+    """Return what describes the partitions of a manifest's files."""
     file, spec_id = None, manifest.spec_id
     if spec_id is None:  # old tables have no manifest list
         file = AvroFile(data, manifest.called, budget)

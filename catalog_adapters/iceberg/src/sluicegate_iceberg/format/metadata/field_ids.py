@@ -11,11 +11,7 @@ _INEXACT = (Primitive("timestamp_ns"), Primitive("timestamptz_ns"))
 
 
 def field_ids(columns: Iterable[Field]) -> dict[str, int]:
-    """Return the ids of fields by their paths; see `TableMetadata.field_ids`.
-
-    Args:
-        columns: The columns of the table's schema.
-    """
+    """Return the ids of fields by their paths; see `TableMetadata.field_ids`."""
     return {
         path: id_
         for column in columns

@@ -29,10 +29,7 @@ class IcebergSnapshot:
     """A snapshot (Iceberg specification, "Snapshots").
 
     Attributes:
-        sequence_number: 0 for snapshots that were created in version 1 of the format.
         timestamp: Epoch milliseconds.
-        manifests: Manifests instead of a manifest list, as in old version 1 tables.
-        rearranged: The rows are those of the parent in other files (operation `replace`).
         to_empty: It added the first files to an empty table, so an expired parent had none.
         deletes: Whether there are delete files. True if this is unknown.
     """
@@ -59,19 +56,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class IcebergMetadata:
-    """The parts of a metadata file that readers need.
-
-    Attributes:
-        schemas: Schemas by id.
-        all_schemas: Whether every schema that the table ever had is present, judging by the ids.
-        were_current: Ids of snapshots that were current on the main branch since it was last
-            replaced.
-        refs: Branches and tags by name. The main branch can be missing.
-        name_mapping: Whether files without field ids are read with a name mapping.
-        mapped_names: Names of fields in the name mapping, by id.
-        partitioning: Partition specs and sort order.
-        written_schemas: Schemas by id, as in the file.
-    """
+    """The parts of a metadata file that readers need."""
 
     format_version: int
     table_uuid: str | None
@@ -106,16 +91,7 @@ class IcebergMetadata:
 def parse_metadata(
     data: bytes, budget: Budget | None = None, what: str = "the metadata file"
 ) -> IcebergMetadata:
-    """Parse a metadata file, gzipped or not.
-
-    Args:
-        data: The file's content.
-        budget: Counts the decompressed size and the size of parsed objects.
-        what: Description of the file for error messages.
-
-    Raises:
-        TableUnreadable: It is broken, too large, or of an unsupported version.
-    """
+    """Parse a metadata file, gzipped or not."""
     budget = budget or Budget()
     with in_file(what):
         content = _unzipped(data, budget, what) if data[:2] == _GZIPPED else data

@@ -44,8 +44,6 @@ class Partitioning:
     """The partition specs and the sort order of a table.
 
     Attributes:
-        specs: The fields of each spec, by its id.
-        default_spec: Id of the spec that new files get.
         sort_order: The order of new files as in the metadata file. `None` if it has none.
     """
 
@@ -61,13 +59,7 @@ class Partitioning:
 
 
 def parse_partitioning(value: Mapping[str, Any]) -> Partitioning:
-    """Parse the members of a metadata file.
-
-    Raises:
-        KeyError: A member is missing.
-        TypeError: A member has a type that the specification doesn't permit.
-        ValueError: A value is invalid.
-    """
+    """Parse the members of a metadata file."""
     # Only version 1 permits a single spec without an id.
     listed = value.get("partition-specs") or [{"fields": value.get("partition-spec") or ()}]
     specs = {whole(each.get("spec-id", 0), 0, _LAST_ID): tuple(_fields(each)) for each in listed}

@@ -33,16 +33,7 @@ class Head:
 
 
 def head_of(metadata: IcebergMetadata, ref: str | None) -> Head:
-    """Return the snapshot to read.
-
-    Args:
-        metadata: The newest metadata file.
-        ref: Name of a branch or tag; `None` for the main branch.
-
-    Raises:
-        NotFound: The branch or tag does not exist.
-        TableUnreadable: Its snapshot is missing.
-    """
+    """Return the snapshot to read."""
     if ref is None or ref == MAIN:
         return Head(metadata.current, is_main=True, is_tag=False)
     found = metadata.refs.get(ref)

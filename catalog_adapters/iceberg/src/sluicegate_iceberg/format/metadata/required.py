@@ -19,10 +19,6 @@ def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, st
 
     For defaults, schemas alone are sufficient if none is missing and each file was written with one
     of them.
-
-    Args:
-        metadata: The newest metadata file.
-        columns: The declared columns.
     """
     names = {field.id: field.name for field in columns.fields}
     required = {}
@@ -40,15 +36,7 @@ def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, st
 
 
 def check_columns(file: Mapping[str, Any], required: Mapping[int, str]) -> None:
-    """Ensure that a file contains the required columns. Writers count nulls of each column.
-
-    Args:
-        file: The `data_file` of a manifest's entry.
-        required: Columns from `required_columns`.
-
-    Raises:
-        UnsupportedOperation: It lacks a column, or has no counts.
-    """
+    """Ensure that a file contains the required columns. Writers count nulls of each column."""
     counted = {item["key"] for item in file.get("null_value_counts") or ()}
     for id_, reason in required.items():
         if id_ not in counted:

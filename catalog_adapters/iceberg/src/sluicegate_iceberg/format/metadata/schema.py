@@ -29,7 +29,6 @@ class Field:
 
     Attributes:
         id: Unique in the table; never changes and is never reused.
-        default: Whether missing fields have a value other than null.
     """
 
     id: int
@@ -67,17 +66,7 @@ Type = Primitive | Struct | List | Map
 
 
 def parse_struct(value: Mapping[str, Any], deepest: int = _DEEPEST) -> Struct:
-    """Parse a schema or struct (Iceberg specification, "Appendix C: JSON serialization").
-
-    Args:
-        value: The JSON value.
-        deepest: Maximum levels of nesting.
-
-    Raises:
-        KeyError: A member is missing.
-        TypeError: A member has a type that the specification doesn't permit.
-        ValueError: A value is invalid, or types are nested too deeply.
-    """
+    """Parse a schema or struct (Iceberg specification, "Appendix C: JSON serialization")."""
     return Struct(
         tuple(
             Field(

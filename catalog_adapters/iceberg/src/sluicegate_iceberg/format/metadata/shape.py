@@ -23,11 +23,7 @@ class Shape:
     """Metadata of a table in the sharing protocol, and names of columns in statistics.
 
     Attributes:
-        by_name: Whether files are read by column name; otherwise by field id.
-        delta_schema: Schema in delta format.
         parquet_schema: Schema in parquet format; `None` if only delta format is correct.
-        features: Reader features, regardless of the files.
-        columns: Top-level columns.
     """
 
     by_name: bool
@@ -45,11 +41,7 @@ class Shape:
         return {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": str(highest)}
 
     def protocol(self, *, deletion_vectors: bool) -> TableProtocol:
-        """Return the required protocol. Readers of change feeds look for the writer feature.
-
-        Args:
-            deletion_vectors: Whether some of the files have one. Some readers reject the feature.
-        """
+        """Return the required protocol. Readers of change feeds look for the writer feature."""
         readers = (*(("deletionVectors",) if deletion_vectors else ()), *self.features)
         writers = (*readers, *(("changeDataFeed",) if self.by_name else ()))
         return TableProtocol(_MIN_READER, _MIN_WRITER, readers, writers)
@@ -60,16 +52,7 @@ class Shape:
 
 
 def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool) -> Shape:
-    """Return the shape with which a schema can read files of all schemas.
-
-    Args:
-        schema: The declared schema.
-        history: Every schema with which a live file may have been written.
-        known: Whether `history` is complete.
-
-    Raises:
-        UnsupportedOperation: No shape returns the correct rows.
-    """
+    """Return the shape with which a schema can read files of all schemas."""
     schemas = (schema, *history)
     _check(schema, schemas)
     by_name = known and _stable(schemas)

@@ -36,17 +36,7 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
 def schema_string(columns: Struct, format_: ResponseFormat, metadata: FieldMetadata) -> str:
-    """Return the Delta schema, without parts that the response format can't represent.
-
-    Args:
-        columns: The table's schema.
-        format_: In parquet format, only the Parquet type of a column is visible; in delta format, its
-            declared type is.
-        metadata: Metadata of the declared fields.
-
-    Raises:
-        UnsupportedOperation: A column has an unsupported type, or no column can be represented.
-    """
+    """Return the Delta schema, without parts that the response format can't represent."""
     declared = _struct(columns, format_, metadata)
     if declared is None:
         raise UnsupportedOperation("no column of the Iceberg table has a type that can be shared")

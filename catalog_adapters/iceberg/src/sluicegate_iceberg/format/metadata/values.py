@@ -6,22 +6,14 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 
 def whole(value: object, first: int = _FIRST, last: int = _LAST) -> int:
-    """Return an integer, by default of up to 64 bits.
-
-    Raises:
-        ValueError: It is not an integer in the range.
-    """
+    """Return an integer, by default of up to 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int) or not first <= value <= last:
         raise ValueError("a value is not an integer, or is out of range")
     return value
 
 
 def text(value: object) -> str:
-    """Return a string.
-
-    Raises:
-        ValueError: It is not a string.
-    """
+    """Return a string."""
     if not isinstance(value, str):
         raise ValueError("a value is not a string")
     return value

@@ -21,7 +21,6 @@ class TableField:
     """A column of a table.
 
     Attributes:
-        fields: The fields from the top of the schema down to it.
         in_structs: Whether all fields above it are structs, so that a row has one value of it.
         place: Its place among the partition fields, or `None` if it is not a partition column.
     """
@@ -46,10 +45,6 @@ class Columns:
 
     Names are found level by level. An index of full names could be thousands of times as large as the
     schema, in which a struct has its name once for all of its fields.
-
-    Args:
-        shape: The table's shape.
-        case_sensitive: Whether upper and lower case differ.
     """
 
     def __init__(self, shape: IcebergShape, *, case_sensitive: bool) -> None:
@@ -59,15 +54,7 @@ class Columns:
         self._levels: dict[int, Mapping[str, Sequence[Field]]] = {}  # by identities of structs
 
     def find(self, name: str, where: str) -> TableField:
-        """The column with a full name.
-
-        Args:
-            name: As the client wrote it.
-            where: The field of the request that names it, for the message.
-
-        Raises:
-            InvalidRequest: The table has no such column, or several.
-        """
+        """The column with a full name."""
         found = list(islice(self._matches(self._schema, self._key(name), ()), 2))
         if len(found) != 1:
             problem = "more than one column" if found else "no column"

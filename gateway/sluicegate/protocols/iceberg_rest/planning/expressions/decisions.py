@@ -66,21 +66,7 @@ _Bound: TypeAlias = bool | TermTest | _Decided | _All | _Any
 
 
 class Decisions:
-    """A filter whose tests of partition columns are ready to be decided.
-
-    Args:
-        expression: The filter.
-        columns: The table's columns.
-
-    Attributes:
-        places: The places of the partition columns that it decides, ascending.
-        tests: Number of its tests of partition columns.
-        work: The cost to decide one partition, in tests without a transform.
-
-    Raises:
-        InvalidRequest: It names a column that the table does not have, or compares a partition column
-            with something else than a value of its type.
-    """
+    """A filter whose tests of partition columns are ready to be decided."""
 
     def __init__(self, expression: Expression, columns: Columns) -> None:
         self._decided: list[_Decided] = []
@@ -93,15 +79,7 @@ class Decisions:
         self.work = sum(test.work for test in self._decided)
 
     def residual(self, values: Mapping[int, Any]) -> Expression:
-        """What is left of the filter in a partition. `False` if it is true for no row there.
-
-        Args:
-            values: The values of the partition columns in `places`. `None` for null.
-
-        Raises:
-            InvalidRequest: The partitions leave so many different parts of the filter that simplifying
-                it for all of them takes too long.
-        """
+        """What is left of the filter in a partition. `False` if it is true for no row there."""
         decided = tuple(test.holds(values[test.place]) for test in self._decided)
         if decided not in self._known:
             if self._size * (len(self._known) + 1) > MAX_SIMPLIFIED:
@@ -139,11 +117,7 @@ class Decisions:
 
 
 def compared_literals(expression: Expression, columns: Columns) -> dict[int, list[Json]]:
-    """The literals that a filter compares with partition columns, by the places of these.
-
-    Raises:
-        InvalidRequest: The filter names a column that the table does not have.
-    """
+    """The literals that a filter compares with partition columns, by the places of these."""
     found: dict[int, list[Json]] = {}
     for test in column_tests(expression):
         place = columns.find(test.term.name, "filter").place

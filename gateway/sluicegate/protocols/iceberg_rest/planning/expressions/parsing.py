@@ -28,11 +28,7 @@ _PARAMETERIZED = ("bucket", "truncate")
 
 
 def parse_term(node: Any) -> Term:
-    """Parse a term. `identity` of a column is the column itself.
-
-    Raises:
-        InvalidRequest: It is neither a reference by name nor a transform of one.
-    """
+    """Parse a term. `identity` of a column is the column itself."""
     if isinstance(node, str):
         return Term(node)
     kind = node.get("type") if isinstance(node, dict) else None
@@ -79,16 +75,7 @@ _TERM = {op: ("child" if op in UNARY | SETS else "left") for op in Op}
 
 
 def parse_filter(node: Any, *, null_safe: bool = False) -> Expression:
-    """Parse the JSON value of a filter. Negations are moved into the tests.
-
-    Args:
-        node: The JSON value.
-        null_safe: Whether `not` of `eq` is true for null. Spark writes both `x <> 1` and
-            `NOT (x <=> 1)` so. If only values are meant, it usually adds a test for null.
-
-    Raises:
-        InvalidRequest: It is not an expression, is too deep, or has too many tests.
-    """
+    """Parse the JSON value of a filter. Negations are moved into the tests."""
     return _Parser(null_safe).expression(node, negated=False, depth=MAX_DEPTH)
 
 

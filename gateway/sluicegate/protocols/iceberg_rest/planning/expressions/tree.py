@@ -60,7 +60,6 @@ class Term:
     """What a test compares: a column, or a transform of it.
 
     Attributes:
-        name: The full name of a column.
         transform: A transform such as `bucket[16]`, or `None` for the column itself.
     """
 

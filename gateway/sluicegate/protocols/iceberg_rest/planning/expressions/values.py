@@ -32,11 +32,6 @@ _EPOCH = datetime(1970, 1, 1)
 class Kind:
     """Converts the values of a type. Values that compare equal are equal in Python.
 
-    Attributes:
-        of_partition: The value of a partition's text.
-        of_literal: The value of a literal in expression JSON.
-        single_value: The JSON single value. Floating-point numbers always have a fraction.
-
     All three raise `ValueError` for what is not a value of the type.
     """
 

@@ -84,12 +84,6 @@ async def checkpoint_if_due(
 
     Errors are logged, not raised, because the commit is already valid: without this checkpoint,
     readers are only slower until the next one.
-
-    Args:
-        location: The table's directory, for the log.
-        version: The committed version.
-        configuration: The table's properties.
-        write: Writes the checkpoint at a time.
     """
     try:
         if version % int(configuration.get(INTERVAL, _DEFAULT_INTERVAL)) == 0:
@@ -100,14 +94,7 @@ async def checkpoint_if_due(
 
 
 def write_checkpoint(directory: ObjectDirectory, version: int, state: Snapshot, now: datetime) -> None:
-    """Write the checkpoint of a version as one atomic object, then the file that refers to it.
-
-    Args:
-        directory: The table's directory.
-        version: A committed version.
-        state: The table at this version.
-        now: The current time. Removals older than one week are left out.
-    """
+    """Write the checkpoint of a version as one atomic object, then the file that refers to it."""
     removed = (("remove", each) for each in tombstones(directory, version, now))
     with TemporaryFile() as file:
         count = _write(file, chain(_live(state), removed))
@@ -120,15 +107,7 @@ def write_checkpoint(directory: ObjectDirectory, version: int, state: Snapshot, 
 
 
 def pointer_of(version: int, rows: int, size: int, files: int, parts: int = 1) -> dict[str, int]:
-    """Return the content of `_last_checkpoint`.
-
-    Args:
-        version: The version of the checkpoint.
-        rows: Number of its actions.
-        size: Size of its files, in bytes.
-        files: Number of live files.
-        parts: Number of its files.
-    """
+    """Return the content of `_last_checkpoint`."""
     several = {"parts": parts} if parts > 1 else {}
     pointer = {"version": version, "size": rows, "sizeInBytes": size, "numOfAddFiles": files}
     return pointer | several

@@ -25,14 +25,7 @@ _LARGEST = 4 << 30  # bytes of an object that every store accepts in one request
 
 @dataclass(frozen=True, slots=True)
 class ConvertedTable:
-    """The table after a conversion, without its files.
-
-    Attributes:
-        source_version: The version of the Iceberg table.
-        protocol: Its protocol.
-        metadata: Its metadata, with the properties of a converted table.
-        before: The protocol of the previous version, if there is one.
-    """
+    """The table after a conversion, without its files."""
 
     source_version: int
     protocol: TableProtocol
@@ -48,14 +41,7 @@ class ConvertedTable:
         *,
         writable: bool,
     ) -> ConvertedTable:
-        """Return a table with the properties and writer features of a converted table.
-
-        Args:
-            shared: The table as the gateway shares it: version, timestamp, protocol and metadata.
-            before: The protocol of the previous version, if there is one.
-            recorded: Properties to add.
-            writable: Whether Delta writers can change the table.
-        """
+        """Return a table with the properties and writer features of a converted table."""
         version, timestamp, protocol, metadata = shared
         metadata = replace(
             metadata, configuration={**metadata.configuration, **recorded}, created_time=timestamp
@@ -67,11 +53,7 @@ class ConvertedTable:
         return cls(version, protocol, metadata, before)
 
     def header(self, now: int) -> bytes:
-        """Return the lines of the commit that precede its files.
-
-        Args:
-            now: The current time in epoch milliseconds.
-        """
+        """Return the lines of the commit that precede its files."""
         info = {
             "timestamp": now,
             "operation": "CONVERT",
@@ -87,15 +69,7 @@ class ConvertedTable:
 
 
 def check_commit_size(size: int, files: int) -> None:
-    """Ensure that stores accept a commit.
-
-    Args:
-        size: Its size in bytes.
-        files: The number of files that it adds.
-
-    Raises:
-        TaskFailed: It is too large.
-    """
+    """Ensure that stores accept a commit."""
     if size > _LARGEST:
         raise TaskFailed(
             f"the table has too many files for one commit of a Delta log ({files}): compact the "

@@ -34,16 +34,7 @@ def log_descriptors(vectors: pa.StructArray) -> pa.StructArray:
 async def write_deletion_vectors(
     vectors: pa.ChunkedArray, make: Callable[[str], Awaitable[bytes]], directory: ObjectDirectory
 ) -> None:
-    """Write the files that `log_descriptors` names.
-
-    Args:
-        vectors: Descriptors made by the table format.
-        make: The format's function that makes derived files, by recipe.
-        directory: The Delta table's directory.
-
-    Raises:
-        TableUnreadable: The source of a vector is missing or broken.
-    """
+    """Write the files that `log_descriptors` names."""
     for chunk in vectors.chunks:
         for text in pc.struct_field(chunk, "pathOrInlineDv").filter(_derived(chunk)).to_pylist():
             file = DerivedFile.parse(text)

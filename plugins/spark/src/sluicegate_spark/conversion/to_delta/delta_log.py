@@ -31,13 +31,7 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 def commit_header(
     info: Mapping[str, Any], protocol: TableProtocol | None, metadata: TableMetadata | None
 ) -> bytes:
-    """Return the lines of a commit that precede its files.
-
-    Args:
-        info: Content of `commitInfo`.
-        protocol: The new protocol, or `None` if it doesn't change.
-        metadata: The new metadata, or `None` if it doesn't change.
-    """
+    """Return the lines of a commit that precede its files."""
     actions: list[Mapping[str, Any]] = [{"commitInfo": info}]
     if protocol is not None:
         actions.append({"protocol": _protocol(protocol)})
@@ -47,12 +41,7 @@ def commit_header(
 
 
 def add_lines(files: FileSet, bounds: ColumnBounds | None = None) -> Iterator[bytes]:
-    """Yield lines that add files, in batches.
-
-    Args:
-        files: The files.
-        bounds: Completes their statistics; `None` if they are complete.
-    """
+    """Yield lines that add files, in batches."""
     complete = str if bounds is None else bounds.complete
     for batch in files.batches(BATCH):
         columns = zip(
@@ -71,12 +60,7 @@ def add_lines(files: FileSet, bounds: ColumnBounds | None = None) -> Iterator[by
 
 
 def remove_lines(files: FileSet, now: int) -> Iterator[bytes]:
-    """Yield lines that remove files, in batches.
-
-    Args:
-        files: The files as in the log.
-        now: The current time in epoch milliseconds.
-    """
+    """Yield lines that remove files, in batches."""
     for batch in files.batches(BATCH):
         lines = [
             f'{{"remove":{{"path":"{path}","deletionTimestamp":{now},"dataChange":true,'
@@ -93,13 +77,7 @@ async def commit(directory: ObjectDirectory, version: int, content: bytes | mmap
     store rejects the repetition if the first request succeeded.
 
     Args:
-        directory: The table's directory.
-        version: The version to commit.
         content: The lines of the commit. The first 64 KiB must be unique to this attempt.
-
-    Raises:
-        TaskFailed: Another writer committed the version first, the store rejects the commit
-            (`STORAGE_FAILED`), or its outcome is unknown (`COMMIT_STATE_UNKNOWN`).
     """
     key = directory.key(f"_delta_log/{version:020}.json")
     try:

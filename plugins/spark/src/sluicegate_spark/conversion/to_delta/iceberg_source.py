@@ -18,13 +18,7 @@ from sluicegate_spark.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class IcebergSource:
-    """An Iceberg table at its current metadata file.
-
-    Attributes:
-        metadata_location: Location of the metadata file.
-        metadata: Its parsed content.
-        lineage: Its versions, of which the latest one is converted.
-    """
+    """An Iceberg table at its current metadata file."""
 
     table: CatalogTable
     directory: ObjectDirectory
@@ -38,24 +32,14 @@ class IcebergSource:
         return self.metadata.table_uuid or self.table.location
 
     async def snapshot(self) -> Snapshot:
-        """Return the current snapshot, in the form in which the gateway shares it.
-
-        Raises:
-            UnsupportedOperation: Delta can't represent the table exactly.
-            TableUnreadable: Metadata is broken or missing.
-        """
+        """Return the current snapshot, in the form in which the gateway shares it."""
         snapshot = await IcebergFormat().latest(self.table, self.directory, None)
         # A converted table has no partition columns, because its data files contain all columns.
         files = replace(snapshot.files, table=without_partitions(snapshot.files.table))
         return replace(snapshot, files=files)
 
     async def manifests(self) -> Sequence[Manifest]:
-        """Return the manifests of the current snapshot.
-
-        Raises:
-            TableUnreadable: The manifest list is missing or broken.
-            StorageError: The store doesn't respond or denies access.
-        """
+        """Return the manifests of the current snapshot."""
         objects = TableObjects(self.table, self.directory)
         return await manifests_of(objects, self.lineage.latest.snapshot)
 
@@ -69,12 +53,7 @@ class IcebergSource:
 
 
 async def iceberg_source(table: Table, objects: ObjectAccess) -> IcebergSource:
-    """Return the Iceberg table of a task.
-
-    Raises:
-        TaskFailed: The task doesn't name the metadata file.
-        TableUnreadable: The metadata file is missing or broken.
-    """
+    """Return the Iceberg table of a task."""
     if table.metadata_location is None:
         raise TaskFailed(
             "the task does not contain the location of the Iceberg table's metadata: set "

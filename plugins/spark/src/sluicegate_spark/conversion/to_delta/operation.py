@@ -64,13 +64,7 @@ class ToDelta(Properties):
 
 
 async def convert_to_delta(work: Work) -> TaskResult:
-    """Convert the Iceberg table of a task to a Delta table, or update an earlier conversion.
-
-    Raises:
-        TaskFailed: The directory contains a Delta table that was not converted from this table, or
-            that was made writable.
-        UnsupportedOperation: Delta can't represent the table exactly.
-    """
+    """Convert the Iceberg table of a task to a Delta table, or update an earlier conversion."""
     properties = parse(ToDelta, work.task.properties)
     objects = await work.access.objects()
     source = await iceberg_source(work.access.table, objects)

@@ -47,11 +47,6 @@ def tombstones(directory: ObjectDirectory, version: int, now: datetime) -> Itera
 
     These are the removals since the previous checkpoint, and those in it whose files were not added
     again.
-
-    Args:
-        directory: The table's directory.
-        version: A committed version.
-        now: The current time. Removals older than one week have expired.
     """
     oldest = now - KEPT
     before, commits = _since_checkpoint(directory, version, oldest)

@@ -43,14 +43,7 @@ LOG_FILE: Final = "sluicegate.source.log-file"
 
 
 class Conversion:
-    """One attempt to convert a table. Readers see nothing of it before its final commit.
-
-    Args:
-        work: The attempt at the task.
-        target: The Iceberg table.
-        plan: The planned Iceberg table.
-        origin: The state of the Delta table.
-    """
+    """One attempt to convert a table. Readers see nothing of it before its final commit."""
 
     def __init__(self, work: Work, target: TargetTable, plan: Plan, origin: Origin) -> None:
         self._work = work
@@ -60,17 +53,7 @@ class Conversion:
         self._origin = origin
 
     async def run(self, delta: DeltaVersion, existing: IcebergTableMetadata | None) -> TaskResult:
-        """Convert a version of the Delta table.
-
-        Args:
-            delta: The version.
-            existing: Metadata of the Iceberg table, if it exists.
-
-        Raises:
-            UnreadablePart: A part of a checkpoint is damaged.
-            TaskFailed: Another writer changed the target, or the catalog rejects the commit.
-            UnsupportedOperation: Iceberg can't represent the table exactly.
-        """
+        """Convert a version of the Delta table."""
         source = await self._source(delta, existing)
         previous = [] if existing is None else await self._previous_manifests(existing)
         work, entries, most = self._work, self._plan.files, self._work.files_in_worker
@@ -183,14 +166,7 @@ class Conversion:
     def snapshot(
         self, writer: SnapshotWriter, manifest_list: str, delta: DeltaVersion, *, appends: bool
     ) -> dict[str, Any]:
-        """Return a snapshot for the table's metadata.
-
-        Args:
-            writer: Wrote the snapshot's manifests.
-            manifest_list: Location of its manifest list.
-            delta: The version of the Delta table that it contains.
-            appends: Whether it removes no file.
-        """
+        """Return a snapshot for the table's metadata."""
         parent = {} if writer.parent is None else {"parent-snapshot-id": writer.parent}
         return {
             "snapshot-id": writer.id,

@@ -17,13 +17,7 @@ Action = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit to a table.
-
-    Attributes:
-        schema_id: Id of the schema that the commit makes current.
-        layout: Properties of the manifests that it adds.
-        changes: Updates that make the schema current and set the table's location.
-    """
+    """One commit to a table."""
 
     requirements: tuple[Action, ...]
     schema_id: int

@@ -8,15 +8,7 @@ from sluicegate.api import UnsupportedOperation
 
 
 def check_field_ids(file: Mapping[str, int | None], field_ids: Mapping[str, int]) -> None:
-    """Reject a file in which Iceberg readers would confuse columns or not find them.
-
-    Args:
-        file: Field ids by path, `None` for a field without an id.
-        field_ids: `Columns.field_ids` of the table.
-
-    Raises:
-        UnsupportedOperation: The file contains field ids that are not the table's.
-    """
+    """Reject a file in which Iceberg readers would confuse columns or not find them."""
     if not ids_match(file, field_ids):
         raise UnsupportedOperation(
             "the data files of the Delta table contain field ids that differ from the table's, "
@@ -34,15 +26,7 @@ def fields_without_columns(file: Mapping[str, int | None], field_ids: Mapping[st
 
 
 def check_case(dropped: Iterable[str], field_ids: Mapping[str, int]) -> None:
-    """Reject fields that differ from a column only in case.
-
-    Args:
-        dropped: Paths of fields, as returned by `fields_without_columns`.
-        field_ids: `Columns.field_ids` of the table.
-
-    Raises:
-        UnsupportedOperation: There is such a field.
-    """
+    """Reject fields that differ from a column only in case."""
     in_lower_case = {path.lower() for path in field_ids}
     other_case = sorted(path for path in dropped if path.lower() in in_lower_case)
     if other_case:
@@ -54,12 +38,7 @@ def check_case(dropped: Iterable[str], field_ids: Mapping[str, int]) -> None:
 
 
 def ids_match(file: Mapping[str, int | None], field_ids: Mapping[str, int]) -> bool:
-    """Return whether all fields of a file are found by name, or all by id.
-
-    Args:
-        file: Field ids by path, `None` for a field without an id.
-        field_ids: The same mapping for the table.
-    """
+    """Return whether all fields of a file are found by name, or all by id."""
     if all(id_ is None for id_ in file.values()):
         return True  # by the name mapping
     names = {id_: path for path, id_ in field_ids.items()}

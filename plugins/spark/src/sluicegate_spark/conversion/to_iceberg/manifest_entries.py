@@ -24,13 +24,7 @@ _DECIMAL_TEXTS = partial(json.loads, parse_float=Decimal)
 
 @dataclass(frozen=True)
 class EntryFormat:
-    """How files of a Delta table are described in manifests. It can be sent to other machines.
-
-    Attributes:
-        location: The table's directory.
-        columns: The Iceberg schema.
-        partition: The partition columns, in order.
-    """
+    """How files of a Delta table are described in manifests. It can be sent to other machines."""
 
     location: str
     columns: Columns
@@ -39,15 +33,7 @@ class EntryFormat:
     def entry(
         self, location: str, size: int, rows: int, stats: str | None, partition: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the manifest entry that adds a file.
-
-        Args:
-            location: The file's location.
-            size: Its size in bytes.
-            rows: Its number of rows.
-            stats: Its statistics as in the log.
-            partition: Its partition values, as returned by `partition_values`.
-        """
+        """Return the manifest entry that adds a file."""
         file = {
             "content": 0,
             "file_path": location,
@@ -59,15 +45,7 @@ class EntryFormat:
         return {"status": ADDED, "data_file": file | self._metrics(stats)}
 
     def partition_values(self, text: str) -> dict[str, Any]:
-        """Return the partition values of a file for manifests.
-
-        Args:
-            text: The values as in the log, in JSON.
-
-        Raises:
-            UnsupportedOperation: A value depends on the writer's time zone.
-            TableUnreadable: A value doesn't match the column's type.
-        """
+        """Return the partition values of a file for manifests."""
         texts = orjson.loads(text)
         values = (
             partition_value(texts.get(column.physical), column.type, column.name)
@@ -80,12 +58,6 @@ class EntryFormat:
 
         These readers, such as PyIceberg, count nanoseconds in 64 bits. Files without statistics in
         the log are not checked.
-
-        Args:
-            stats: The file's statistics as in the log.
-
-        Raises:
-            UnsupportedOperation: There are such timestamps.
         """
         moments = [column for column in self.columns.top if column.type == "timestamptz"]
         if moments and stats is not None:

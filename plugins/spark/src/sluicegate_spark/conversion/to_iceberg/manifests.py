@@ -23,14 +23,7 @@ _NAME = re.compile(r"[^A-Za-z0-9_]")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The properties that all manifests of a converted table share.
-
-    Attributes:
-        schema: The table's schema, as in its metadata.
-        partition: The partition columns.
-        spec_id: Id of the partition spec, as assigned by the catalog.
-        field_ids: Ids of the spec's fields, in the order of the columns.
-    """
+    """The properties that all manifests of a converted table share."""
 
     schema: Mapping[str, Any]
     partition: Sequence[Column]
@@ -39,12 +32,7 @@ class Layout:
 
 
 def spec_fields(partition: Sequence[Column], field_ids: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the fields of a partition spec.
-
-    Args:
-        partition: The partition columns.
-        field_ids: At least one id per column.
-    """
+    """Return the fields of a partition spec."""
     return [
         {
             "name": column.name,
@@ -62,13 +50,7 @@ def partition_keys(partition: Sequence[Column]) -> list[str]:
 
 
 def manifest(layout: Layout, entries: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return a manifest of data files.
-
-    Args:
-        layout: Properties of the table's manifests.
-        entries: Rows of the manifest: `status`, `snapshot_id`, `sequence_number`,
-            `file_sequence_number` and `data_file`.
-    """
+    """Return a manifest of data files."""
     metadata = {
         "schema": orjson.dumps(layout.schema).decode(),
         "schema-id": str(layout.schema["schema-id"]),
@@ -94,15 +76,7 @@ def manifest_list(
 
 
 def records(data: bytes, schema: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Return the rows of a manifest or a manifest list.
-
-    Args:
-        data: The file.
-        schema: The fields to decode; by default all.
-
-    Raises:
-        TableUnreadable: The file is damaged.
-    """
+    """Return the rows of a manifest or a manifest list."""
     try:
         for row in fastavro.reader(io.BytesIO(data), None if schema is None else dict(schema)):
             if isinstance(row, dict):

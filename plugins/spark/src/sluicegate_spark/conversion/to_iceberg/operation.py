@@ -36,12 +36,7 @@ class ToIceberg(Properties):
 
 
 async def convert_to_iceberg(work: Work) -> TaskResult:
-    """Convert the Delta table of a task to an Iceberg table, or update an earlier conversion.
-
-    Raises:
-        TaskFailed: The target is not a conversion of this table, or another writer changed it.
-        UnsupportedOperation: Iceberg can't represent the table exactly.
-    """
+    """Convert the Delta table of a task to an Iceberg table, or update an earlier conversion."""
     properties = parse(ToIceberg, work.task.properties)
     if work.access.table.metadata_location is not None and properties.location is None:
         raise TaskFailed(

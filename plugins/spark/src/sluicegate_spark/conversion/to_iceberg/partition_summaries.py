@@ -18,12 +18,7 @@ Partition = Sequence[Any]
 
 
 def summaries(columns: Sequence[Column], partitions: Iterable[Partition]) -> list[dict[str, Any]]:
-    """Return a summary for each partition column.
-
-    Args:
-        columns: The partition columns.
-        partitions: The partition values of each file of a manifest.
-    """
+    """Return a summary for each partition column."""
     distinct = list(zip(*{tuple(each) for each in partitions}, strict=True))
     return [_summary(column, values) for column, values in zip(columns, distinct, strict=True)]
 
@@ -33,13 +28,7 @@ def may_contain(
     found: Sequence[Mapping[str, Any]] | None,
     partitions: Iterable[Partition],
 ) -> bool:
-    """Return whether a manifest can contain a file of one of the partitions.
-
-    Args:
-        columns: The partition columns.
-        found: The summaries in the manifest's row of the manifest list.
-        partitions: The partitions.
-    """
+    """Return whether a manifest can contain a file of one of the partitions."""
     if found is None or len(found) != len(columns):
         return True
     try:

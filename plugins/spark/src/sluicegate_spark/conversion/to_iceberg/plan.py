@@ -28,13 +28,7 @@ _READER_FEATURES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The planned Iceberg table.
-
-    Attributes:
-        columns: Its schema.
-        files: How its manifests describe data files.
-        properties: Its table properties.
-    """
+    """The planned Iceberg table."""
 
     columns: Columns
     files: EntryFormat
@@ -58,17 +52,7 @@ class Plan:
 
 
 def plan_of(delta: DeltaVersion, location: str, existing: IcebergTableMetadata | None) -> Plan:
-    """Translate a Delta table.
-
-    Args:
-        delta: The table.
-        location: Its directory.
-        existing: Metadata of the Iceberg table if it was converted before. Field ids stay the same.
-
-    Raises:
-        UnsupportedOperation: Iceberg can't represent the table exactly.
-        TaskFailed: The Iceberg table is not a conversion of this Delta table.
-    """
+    """Translate a Delta table."""
     _check(delta)
     configuration = delta.metadata.configuration
     mode = configuration.get(_MODE, "none")

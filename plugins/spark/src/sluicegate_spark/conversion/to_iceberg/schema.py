@@ -34,12 +34,7 @@ _FIRST_OWN_ID = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A top-level column.
-
-    Attributes:
-        physical: Name in data files, statistics and partition values.
-        type: The type in the form of an Iceberg schema.
-    """
+    """A top-level column."""
 
     id: int
     name: str
@@ -49,15 +44,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """An Iceberg schema and its name mapping.
-
-    Attributes:
-        top: The top-level columns.
-        mapping: The name mapping: names of the columns in data files without field ids.
-        last_id: The highest field id that was ever assigned.
-        ids_by_name: Field ids by field path. The last level of a path is the table's name of the field.
-        dropped: Field ids, by field path, of fields that only older data files contain.
-    """
+    """An Iceberg schema and its name mapping."""
 
     top: tuple[Column, ...]
     mapping: Sequence[Mapping[str, Any]]
@@ -112,16 +99,7 @@ class Columns:
 
 
 def columns_of(schema_string: str, known: Mapping[str, int], last_id: int) -> Columns:
-    """Translate a Delta schema.
-
-    Args:
-        schema_string: The schema as in the log.
-        known: Field ids that were assigned before, in the form of `Columns.field_ids`.
-        last_id: The highest id that either table ever assigned.
-
-    Raises:
-        UnsupportedOperation: A column has a type that Iceberg lacks.
-    """
+    """Translate a Delta schema."""
     fields = orjson.loads(schema_string)["fields"]
     below = (id_ for id_ in (last_id, *known.values()) if id_ < _FIRST_OWN_ID)
     is_mapped = any(_ID in (each.get("metadata") or {}) for each in fields)

@@ -40,14 +40,6 @@ class SnapshotWriter:
     """Writes one snapshot. It can be sent to other machines, which write manifests without event loops.
 
     Manifests have unique names: those of repeated Spark tasks and failed attempts are never referenced.
-
-    Attributes:
-        access: Opens the table's directory.
-        location: The table's directory.
-        layout: Properties of the manifests.
-        id: Id of the snapshot.
-        sequence_number: Sequence number of the snapshot.
-        parent: The previous snapshot, if there is one.
     """
 
     access: ObjectAccess
@@ -58,11 +50,7 @@ class SnapshotWriter:
     parent: int | None
 
     def write(self, entries: Iterable[Row]) -> Iterator[dict[str, Any]]:
-        """Write entries to new manifests, and return their rows for the manifest list.
-
-        Raises:
-            StorageError: The store doesn't accept a manifest.
-        """
+        """Write entries to new manifests, and return their rows for the manifest list."""
         remaining = iter(entries)
         while some := list(islice(remaining, ENTRIES)):
             content = manifest(self.layout, some)
@@ -70,26 +58,12 @@ class SnapshotWriter:
             yield self._row(path, len(content), some)
 
     def rewrite(self, row: Row, data: bytes, removed: Collection[str]) -> Iterator[dict[str, Any]]:
-        """Write the live files of a manifest again, without some files.
-
-        Args:
-            row: The manifest's row in the manifest list.
-            data: The manifest.
-            removed: Locations of the files that are no longer live.
-
-        Raises:
-            StorageError: The store doesn't accept a manifest.
-            TableUnreadable: The manifest is damaged.
-        """
+        """Write the live files of a manifest again, without some files."""
         live = (_inherited(row, each) for each in records(data) if each["status"] != DELETED)
         return self.write(self._carried(each, removed) for each in live)
 
     def finish(self, rows: Iterable[Row]) -> str:
-        """Write the manifest list, and return its location.
-
-        Raises:
-            StorageError: The store doesn't accept it.
-        """
+        """Write the manifest list, and return its location."""
         content = manifest_list(rows, self.id, self.parent, self.sequence_number)
         return self._put(f"snap-{self.id}-{uuid4()}.avro", content)
 

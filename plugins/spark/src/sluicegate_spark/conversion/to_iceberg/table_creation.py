@@ -38,14 +38,6 @@ async def existing_table(
     """Return the existing table, or `None` if there is none.
 
     A table that an interrupted attempt left without a snapshot is dropped if that is safe.
-
-    Args:
-        target: The table.
-        origin: The state of the Delta table to convert.
-        location: The Delta table's directory.
-
-    Raises:
-        TaskFailed: The catalog rejects the request or doesn't respond.
     """
     existing = await target.load()
     if existing is None or existing.snapshots:
@@ -68,10 +60,6 @@ async def table_for_snapshot(
 
     If the block fails before a new table has a snapshot, the table is dropped. If it is unknown
     whether the catalog committed the snapshot, the table remains, and the next attempt reads it.
-
-    Raises:
-        UnsupportedOperation: The catalog assigns other ids to the columns of the new table.
-        TaskFailed: The catalog rejects a request or doesn't respond.
     """
     table = existing or await _created(target, plan, properties)
     try:
@@ -91,11 +79,7 @@ async def table_for_snapshot(
 
 
 def check_name_mapping(target: TargetTable, plan: Plan, table: IcebergTableMetadata) -> None:
-    """Reject a name mapping to which the catalog added names that files use for other columns.
-
-    Raises:
-        UnsupportedOperation: Readers would confuse columns of older data files.
-    """
+    """Reject a name mapping to which the catalog added names that files use for other columns."""
     as_set = table.properties.get(SET_NAME_MAPPING)
     added = names_in(table.properties.get(NAME_MAPPING)) - names_in(as_set)
     ambiguous = plan.columns.ambiguous_names

@@ -20,12 +20,7 @@ _TRANSIENT = (429, *range(500, 600))
 
 
 class TargetTable:
-    """A table of a catalog. It need not exist yet.
-
-    Args:
-        catalog: The catalog, accessed as the service's own principal.
-        name: The name of the table.
-    """
+    """A table of a catalog. It need not exist yet."""
 
     def __init__(self, catalog: TaskCatalog, name: TableName) -> None:
         self._catalog = catalog
@@ -36,23 +31,14 @@ class TargetTable:
         return f"'{self._name}' in the catalog '{self._catalog.name}'"
 
     async def load(self) -> IcebergTableMetadata | None:
-        """Return the table's metadata, or `None` if there is no such table.
-
-        Raises:
-            TaskFailed: The catalog doesn't respond, or denies access to the service.
-        """
+        """Return the table's metadata, or `None` if there is no such table."""
         loaded = await self._loaded()
         return None if loaded is None else loaded.metadata
 
     async def commit(
         self, requirements: Sequence[Mapping[str, Any]], updates: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Commit atomic changes to the table.
-
-        Raises:
-            TaskFailed: Another writer committed first, the catalog rejects the commit or doesn't
-                respond (`STORAGE_FAILED`), or the outcome is unknown (`COMMIT_STATE_UNKNOWN`).
-        """
+        """Commit atomic changes to the table."""
         try:
             await self._catalog.client.commit(self._name, requirements, updates)
         except Unavailable as error:
@@ -65,15 +51,11 @@ class TargetTable:
         uses a directory for it that contains data files of the Delta table.
 
         Args:
-            table_uuid: The uuid of the table that may be dropped.
             keep: The directory whose files must remain, except the table's files in
                 `METADATA_FOLDER`.
 
         Returns:
             Whether the catalog no longer has the table, or the table has a snapshot by now.
-
-        Raises:
-            TaskFailed: The catalog rejects the request or doesn't respond.
         """
         loaded = await self._loaded()
         if loaded is None or not _is_empty(loaded, table_uuid):
@@ -133,12 +115,7 @@ def _is_empty(loaded: LoadTableResult, table_uuid: str) -> bool:
 
 
 def has_files_of(keep: str, directory: str) -> bool:
-    """Return whether a directory contains data files of another one: it is the same, above or below.
-
-    Args:
-        keep: The directory of the Delta table. Its `METADATA_FOLDER` contains no data files.
-        directory: The directory that a catalog may delete.
-    """
+    """Return whether a directory contains data files of another one: it is the same, above or below."""
     kept, other = (f"{each.rpartition('://')[2]}/" for each in (keep, directory))
     own = f"{kept}{METADATA_FOLDER}/"
     if other.startswith(own) and other != own:

@@ -40,13 +40,7 @@ _AVRO: Mapping[str, Any] = {
 
 
 def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
-    """Return a bound of the log's statistics as Iceberg's bytes, or `None` if it is not exact.
-
-    Args:
-        value: The JSON value; numbers with a fraction as `Decimal` if the type is a decimal.
-        type_: A primitive Iceberg type.
-        upper: Whether it is an upper bound.
-    """
+    """Return a bound of the log's statistics as Iceberg's bytes, or `None` if it is not exact."""
     try:
         if type_ == "string":
             return str(value).encode()
@@ -63,12 +57,7 @@ def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
 
 
 def partition_value(text: str | None, type_: str, column: str) -> Any:
-    """Return a partition value for Avro's writer. By the protocol, an empty string means null.
-
-    Raises:
-        UnsupportedOperation: The value depends on the writer's time zone.
-        TableUnreadable: The value doesn't match the column's type.
-    """
+    """Return a partition value for Avro's writer. By the protocol, an empty string means null."""
     if not text:
         return None
     try:
@@ -81,12 +70,7 @@ def partition_value(text: str | None, type_: str, column: str) -> Any:
 
 
 def stored_value(value: Any, type_: str) -> Any:
-    """Return a partition value of a manifest, which Avro's reader converted, as `partition_value` does.
-
-    Args:
-        value: The value.
-        type_: The column's Iceberg type.
-    """
+    """A partition value of a manifest, which Avro's reader converted, as `partition_value` does."""
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return (aware - _EPOCH) // timedelta(microseconds=1)
@@ -99,13 +83,7 @@ def stored_value(value: Any, type_: str) -> Any:
 
 
 def partition_bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
-    """Return a partition value as a bound of a manifest list, or `None` if the value has no order.
-
-    Args:
-        value: As returned by `partition_value`, and not `None`.
-        type_: The column's Iceberg type.
-        upper: Whether it is an upper bound.
-    """
+    """Return a partition value as a bound of a manifest list, or `None` if the value has no order."""
     if type_ == "string":
         return str(value).encode()
     if type_ == "boolean":
@@ -126,12 +104,7 @@ def comparable(value: Any, type_: str) -> Any:
 
 
 def comparable_bound(bound: bytes, type_: str) -> Any:
-    """Return a bound of a manifest list in the form that `comparable` returns.
-
-    Raises:
-        ValueError: It is not a bound of this type.
-        struct.error: It has another length than values of this type.
-    """
+    """Return a bound of a manifest list in the form that `comparable` returns."""
     if type_ == "string":
         return bound.decode()
     if type_ == "boolean":
@@ -142,11 +115,7 @@ def comparable_bound(bound: bytes, type_: str) -> Any:
 
 
 def avro_type(type_: Any, column: str) -> Any:
-    """Return the Avro type of a partition value.
-
-    Raises:
-        UnsupportedOperation: The text form of the partition column's type is not exact.
-    """
+    """Return the Avro type of a partition value."""
     if type_ in _AVRO:
         return _AVRO[type_]
     if isinstance(type_, str) and (match := _DECIMAL.fullmatch(type_)):

@@ -28,14 +28,7 @@ async def measured_files(
     *,
     target_bytes: int | None,
 ) -> Sequence[Measured]:
-    """Count small files that can be combined with others of their partition, and deleted rows.
-
-    Args:
-        work: The attempt at the task.
-        small_files: How many are enough.
-        deleted_rows: How many are enough. Files without statistics count as files without rows.
-        target_bytes: Size of the files to write. Default: Delta Lake's.
-    """
+    """Count small files that can be combined with others of their partition, and deleted rows."""
     if small_files is None and deleted_rows is None:
         return ()
     snapshot = await delta_snapshot(await work.access.objects(), work.access.table.location)

@@ -31,15 +31,7 @@ async def measured_files(
     small_bytes: int | None,
     branch: str | None,
 ) -> Sequence[Measured]:
-    """Count small files that can be combined with others of their partition, and deleted rows.
-
-    Args:
-        table: The table.
-        small_files: How many are enough.
-        deleted_rows: How many are enough.
-        small_bytes: Size from which a file is not small. Default: as in Iceberg's procedure.
-        branch: The branch to read instead of the main branch.
-    """
+    """Count small files that can be combined with others of their partition, and deleted rows."""
     if small_files is None and deleted_rows is None:
         return ()
     smaller = small_bytes or round(SMALL_SHARE * await _target_bytes(table))
@@ -56,13 +48,7 @@ async def measured_files(
 async def measured_snapshots(
     table: OpenTable, count: int | None, older_than: datetime | None
 ) -> Sequence[Measured]:
-    """Count snapshots, and those that no branch or tag keeps and that are older than a time.
-
-    Args:
-        table: The table.
-        count: How many snapshots are enough.
-        older_than: The time. One older snapshot is enough.
-    """
+    """Count snapshots, and those that no branch or tag keeps and that are older than a time."""
     if count is None and older_than is None:
         return ()
     old = "false" if older_than is None else f"committed_at < {literal(older_than)}"

@@ -51,10 +51,7 @@ class Measured:
     """What was found in a table.
 
     Attributes:
-        name: What was counted, as a name in the result of the task.
-        found: How many there are.
         threshold: How many are enough; `None` if there is no threshold.
-        reached: Whether this many are enough.
     """
 
     name: str
@@ -66,15 +63,7 @@ class Measured:
 def files_measured(
     small: int, deleted: int, rows: int, small_files: int | None, deleted_rows: RowThreshold | None
 ) -> Sequence[Measured]:
-    """Compare what a table's files contain with the thresholds of a compaction.
-
-    Args:
-        small: Number of small files that can be combined.
-        deleted: Number of deleted rows.
-        rows: Number of all rows in data files.
-        small_files: How many are enough.
-        deleted_rows: How many are enough.
-    """
+    """Compare what a table's files contain with the thresholds of a compaction."""
     reached = deleted_rows is not None and deleted_rows.reached_by(deleted, rows)
     return (
         Measured("small_files", small, small_files, small >= (small_files or 0)),
@@ -83,12 +72,7 @@ def files_measured(
 
 
 def unneeded(measured: Sequence[Measured]) -> TaskResult | None:
-    """Return the result of a task that has nothing to do; `None` if it has.
-
-    Args:
-        measured: What was found. The task has something to do if one of them is enough, or if there
-            are no thresholds.
-    """
+    """Return the result of a task that has nothing to do; `None` if it has."""
     limited = [each for each in measured if each.threshold is not None]
     if not limited or any(each.reached for each in limited):
         return None

@@ -47,18 +47,7 @@ _ELSEWHERE: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\.|%2[eE]|\\"
 def commits_between(
     spark: SparkSession, location: str, first: int, last: int, key: bytes
 ) -> list[DeltaCommit]:
-    """Return commits of a Delta table in their order.
-
-    Args:
-        spark: A session that can open the table.
-        location: The table's directory, as Hadoop names it.
-        first: The first version.
-        last: The last version.
-        key: The configured key, for digests.
-
-    Raises:
-        RebuildRequired: The log does not contain them all, or they are too many.
-    """
+    """Return commits of a Delta table in their order."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F  # noqa: N812 (PySpark's convention)
 
@@ -117,18 +106,7 @@ def commits_between(
 def changes_of_delta(
     spark: SparkSession, location: str, base: Base, version: SourceVersion, key: bytes
 ) -> SourceChanges:
-    """Return the rows that were added to a Delta table, and those that were removed.
-
-    Args:
-        spark: A session that can open the table.
-        location: The table's directory, as Hadoop names it.
-        base: The version after which changes begin.
-        version: The version with which they end.
-        key: The configured key, for digests.
-
-    Raises:
-        RebuildRequired: They can't be read, or are too large.
-    """
+    """Return the rows that were added to a Delta table, and those that were removed."""
     last = version.readable()
     commits = commits_between(spark, location, base.version, last, key)
     way = way_of_delta(commits, base, version.table_bytes, has_feed=version.has_feed)

@@ -21,17 +21,7 @@ OF_CHANGELOG: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 def changes_of_iceberg(
     spark: SparkSession, name: Sequence[str], base: Base, version: SourceVersion
 ) -> SourceChanges:
-    """Return the rows that were added to an Iceberg table, and those that were removed.
-
-    Args:
-        spark: A session that can open the table.
-        name: The parts of the table's name in the session.
-        base: The snapshot after which changes begin.
-        version: The snapshot with which they end.
-
-    Raises:
-        RebuildRequired: They can't be read, or are too large.
-    """
+    """Return the rows that were added to an Iceberg table, and those that were removed."""
     last = version.readable()
     snapshots = {each.id: each for each in _snapshots(spark, name)}
     way = way_of_iceberg(snapshots, base.version, last)

@@ -18,10 +18,6 @@ def merge_statement(table: str, schema: StructType) -> str:
     """Return a statement that deletes all rows of `VIEW` that are deletions, and inserts the others.
 
     The log of the copy shows its conditions, so they contain no values.
-
-    Args:
-        table: The name of the copy in SQL.
-        schema: Its columns.
     """
     columns = schema.fields
     equal = " AND ".join(f"{_compared(each)} <=> s.{identifier('row', each.name)}" for each in columns)

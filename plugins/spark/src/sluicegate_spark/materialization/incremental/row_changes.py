@@ -34,15 +34,7 @@ _EXACT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Rows that a refresh adds to a copy, and rows that it removes.
-
-    Attributes:
-        rows: For each distinct row: `row`, a structure of its values, with texts for floating-point
-            numbers; `net`, by how many its number changes; if it is negative, `kept`, how many remain.
-        schema: Names and types of the values.
-        added: Number of added rows.
-        removed: Number of removed rows.
-    """
+    """Rows that a refresh adds to a copy, and rows that it removes."""
 
     rows: DataFrame
     schema: StructType
@@ -65,11 +57,7 @@ class Changes:
 
 
 def check_comparable(schema: StructType) -> None:
-    """Ensure that Spark can tell whether rows are equal.
-
-    Raises:
-        RebuildRequired: It can't, because of the type of a column.
-    """
+    """Ensure that Spark can tell whether rows are equal."""
     for field in schema.fields:
         if field.dataType.typeName() not in FLOATS and not _is_exact(field.dataType):
             raise RebuildRequired(
@@ -81,17 +69,7 @@ def check_comparable(schema: StructType) -> None:
 def changes_of(
     kept: KeptFrames, added: DataFrame | None, removed: DataFrame | None, copy: DataFrame
 ) -> Changes:
-    """Return how a copy changes.
-
-    Args:
-        kept: Keeps intermediate results.
-        added: Rows that were added to the source, as recipients see them.
-        removed: Rows that were removed, as recipients saw them.
-        copy: The rows of the copy.
-
-    Raises:
-        RebuildRequired: The copy does not contain the removed rows, or rows can't be compared.
-    """
+    """Return how a copy changes."""
     from pyspark.sql import functions as F  # noqa: N812 (PySpark's convention)
 
     check_comparable(copy.schema)

@@ -31,12 +31,7 @@ class DeltaCommit:
     """What a commit of a Delta table does.
 
     Attributes:
-        digest: Digest of what it says about itself.
-        added: Number of files with new rows.
-        removed: Number of files of which it deletes rows.
         changed_bytes: Size of the files from which its changes are read.
-        changes_table: Whether it changes columns, properties, or the protocol.
-        leads_elsewhere: Whether it names files that might be outside of the table's directory.
     """
 
     version: int
@@ -54,10 +49,8 @@ class IcebergSnapshot:
     """What a snapshot of an Iceberg table does.
 
     Attributes:
-        parent: The id of the snapshot before.
         changed_bytes: Size of the files that it adds or removes.
         table_bytes: Size of all files.
-        has_deletes: Whether it has delete files, or it is unknown.
     """
 
     id: int
@@ -69,15 +62,7 @@ class IcebergSnapshot:
 
 
 def continued(base: Base | None, basis: str) -> Base:
-    """Return where a refresh begins.
-
-    Args:
-        base: Where it would begin.
-        basis: Digest of the current configuration, and of the source's identity and columns.
-
-    Raises:
-        RebuildRequired: It can't begin there.
-    """
+    """Return where a refresh begins."""
     if base is None:
         raise RebuildRequired(
             "the last refresh recorded no version of the source, or someone else changed the copy"
@@ -94,17 +79,7 @@ def continued(base: Base | None, basis: str) -> Base:
 def way_of_delta(
     commits: Sequence[DeltaCommit], base: Base, table_bytes: int, *, has_feed: bool
 ) -> WayOfDelta:
-    """Return how to read the changes of a Delta table.
-
-    Args:
-        commits: All commits from the one at which the refresh begins to the current one.
-        base: Where the refresh begins.
-        table_bytes: Size of the table.
-        has_feed: Whether the current version has a change data feed.
-
-    Raises:
-        RebuildRequired: The changes can't be read, or are too large.
-    """
+    """Return how to read the changes of a Delta table."""
     first, *later = commits
     if first.digest != base.commit:
         raise RebuildRequired(f"version {base.version} of the source is not the one that was copied")
@@ -138,16 +113,7 @@ def way_of_delta(
 
 
 def way_of_iceberg(snapshots: Mapping[int, IcebergSnapshot], start: int, end: int) -> WayOfIceberg:
-    """Return how to read the changes of an Iceberg table between two snapshots.
-
-    Args:
-        snapshots: All snapshots of the table by id.
-        start: The snapshot at which the refresh begins.
-        end: The current snapshot.
-
-    Raises:
-        RebuildRequired: The changes can't be read, or are too large.
-    """
+    """Return how to read the changes of an Iceberg table between two snapshots."""
     changing = [each for each in _after(snapshots, start, end) if each.operation != "replace"]
     if not changing:
         return "nothing"

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceChanges:
-    """Rows of a source, with all of its columns. Updated rows are in both.
-
-    Attributes:
-        added: Rows that were added, if any can be.
-        removed: Rows that were removed, if any can be.
-    """
+    """Rows of a source, with all of its columns. Updated rows are in both."""
 
     added: DataFrame | None = None
     removed: DataFrame | None = None

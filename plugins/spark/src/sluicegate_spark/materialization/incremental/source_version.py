@@ -12,12 +12,9 @@ class SourceVersion:
     """The version of a source that a refresh reads.
 
     Attributes:
-        text: Is different after every change of the table.
-        identity: Is different for another table, and after a change of an Iceberg table's columns.
         number: The version, or the id of the snapshot; `None` if Spark can't read it with the table's
             current columns.
         table_bytes: Size of a Delta table.
-        has_feed: Whether a Delta table has a change data feed.
     """
 
     text: str
@@ -27,11 +24,7 @@ class SourceVersion:
     has_feed: bool = False
 
     def readable(self) -> int:
-        """Return the version, or the id of the snapshot.
-
-        Raises:
-            RebuildRequired: It can't be read.
-        """
+        """Return the version, or the id of the snapshot."""
         if self.number is None:
             raise RebuildRequired(
                 "the source is empty, or its columns have changed since its current snapshot"

@@ -35,11 +35,6 @@ def few_manifests(
 ) -> tuple[str, ...] | None:
     """Return distinct manifests, sorted.
 
-    Args:
-        access: Opens manifest lists.
-        lists: Locations of the lists that name them.
-        others: Further manifests.
-
     Returns:
         `None` if a cluster should read the lists: there are many manifests, or anything is wrong with
         one of the lists. The cluster then finds it out again, and reports it.

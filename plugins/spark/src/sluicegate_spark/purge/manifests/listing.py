@@ -54,12 +54,7 @@ def _rows(data: bytes) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """For `mapInArrow`: maps locations of manifests or manifest lists to rows of `LISTED`.
-
-    Attributes:
-        access: Opens the objects.
-        parse: Parses the content of an object.
-    """
+    """For `mapInArrow`: maps locations of manifests or manifest lists to rows of `LISTED`."""
 
     access: ObjectAccess
     parse: Parser
@@ -94,14 +89,7 @@ def _failed(source: str, problem: Problem, reason: str) -> pa.RecordBatch:
 
 
 class Problems(NamedTuple):
-    """Objects that could not be read.
-
-    Attributes:
-        found: Number of such objects.
-        refused: Number of objects that the store didn't return.
-        worst: One of them: its problem, its location, and the message of the store or the parser. For
-            an ungranted object: the location that it names.
-    """
+    """Objects that could not be read."""
 
     found: int
     refused: int
@@ -114,13 +102,7 @@ class Problems(NamedTuple):
 
 
 def unlisted(what: str, problems: Problems, remedy: str) -> TaskFailed:
-    """Return the failure of a task that can't determine all files.
-
-    Args:
-        what: Kind of unreadable object: a manifest or a manifest list.
-        problems: At least one problem.
-        remedy: What to do if an object is missing or broken.
-    """
+    """Return the failure of a task that can't determine all files."""
     problem, source, reason = problems.worst or ("broken", "", "")
     more = f" (and {problems.found - 1:,} more)" if problems.found > 1 else ""
     if problem == "refused":

@@ -54,14 +54,7 @@ _REMOVED = {
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a checkpoint.
-
-    Attributes:
-        reader: Reads the log.
-        version: The version of the checkpoint.
-        count: Number of parts.
-        header: The actions that precede the files, by kind.
-    """
+    """The parts of a checkpoint."""
 
     reader: LogReader
     version: int
@@ -76,11 +69,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointedVersion:
-    """A committed version, without its files.
-
-    Attributes:
-        files: Number of live files.
-    """
+    """A committed version, without its files."""
 
     version: int
     protocol: TableProtocol
@@ -91,19 +80,7 @@ class CheckpointedVersion:
 def write_parts(
     spark: SparkSession, reader: LogReader, log: LogFiles, state: CheckpointedVersion, oldest: int
 ) -> None:
-    """Write the checkpoint of a version, and then the file that refers to it.
-
-    Args:
-        spark: The session.
-        reader: Reads the log.
-        log: The files of the log.
-        state: The version.
-        oldest: Removals until this time (epoch milliseconds) are left out.
-
-    Raises:
-        TableUnreadable: The previous checkpoint or a commit is missing or broken.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Write the checkpoint of a version, and then the file that refers to it."""
     segment = next(log.segments(state.version, before=state.version), None)
     if segment is None:
         raise TableUnreadable("the Delta log lacks commits")

@@ -43,12 +43,8 @@ class Changes:
     """The lines of a commit, kept on the cluster.
 
     Attributes:
-        added: Number of files to add.
-        removed: Number of files to remove.
         length: Size of the lines, in bytes.
         size: Size of the added files, in bytes.
-        vectors: Whether an added file has a deletion vector.
-        live: Number of files after the commit, if it was counted.
     """
 
     lines: DataFrame
@@ -79,9 +75,7 @@ class Comparison:
 
     Attributes:
         deletes: Delete manifests of the snapshot; `None` if there are none.
-        log: The log, if there is one.
         again: Whether to add all files again, with new statistics.
-        bounds: Completes the statistics of added files.
     """
 
     source: SourceTable
@@ -93,20 +87,7 @@ class Comparison:
     _kept: KeptFrames = field(default_factory=KeptFrames)
 
     def changes(self, spark: SparkSession, scope: Scope, now: int) -> Changes:
-        """Return the changes that the log lacks.
-
-        Args:
-            spark: The session.
-            scope: The files to compare.
-            now: The current time in epoch milliseconds.
-
-        Raises:
-            FormerSnapshotLost: The manifests that only the converted snapshot has can't be read.
-            UnsupportedOperation: Delta can't represent the table exactly.
-            TableUnreadable: A manifest, a delete file or the log is broken.
-            StorageError: The store doesn't respond or denies access.
-            TaskFailed: A file is not granted (`NOT_GRANTED`).
-        """
+        """Return the changes that the log lacks."""
         files = self._checked(live_files(spark, self.source, scope.data, self.reading))
         touched = None
         if scope.former is not None:

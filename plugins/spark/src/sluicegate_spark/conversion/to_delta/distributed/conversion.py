@@ -55,15 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClusterConversion:
-    """One attempt to convert a table. Readers see nothing of it before its commit.
-
-    Attributes:
-        source: The Iceberg table.
-        current: Manifests of its current snapshot.
-        head: The newest version of the converted table, if there is one.
-        recorded: Properties to add to the converted table.
-        writable: Whether Delta writers can change the converted table.
-    """
+    """One attempt to convert a table. Readers see nothing of it before its commit."""
 
     work: Work
     source: IcebergSource
@@ -73,13 +65,7 @@ class ClusterConversion:
     writable: bool
 
     async def run(self) -> TaskResult:
-        """Commit the current snapshot.
-
-        Raises:
-            UnsupportedOperation: Delta can't represent the table exactly.
-            TaskFailed: Another writer committed first, or the store rejects the commit.
-            TableUnreadable: A manifest, a delete file or the log is broken.
-        """
+        """Commit the current snapshot."""
         async with self.work.engine.session(self.work.task.id, {}) as session:
             reading = await self._reading(session)
             comparison = Comparison(

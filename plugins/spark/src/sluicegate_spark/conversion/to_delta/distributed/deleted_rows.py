@@ -97,12 +97,7 @@ _Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Deletes:
-    """The delete manifests of a snapshot.
-
-    Attributes:
-        manifest_list: Location of the snapshot's manifest list.
-        manifests: Its delete manifests.
-    """
+    """The delete manifests of a snapshot."""
 
     manifest_list: str
     manifests: Sequence[Manifest]
@@ -111,14 +106,7 @@ class Deletes:
 def delete_file_rows(
     spark: SparkSession, source: SourceTable, deletes: Deletes, oldest: int | None
 ) -> DataFrame:
-    """Return the delete files that may apply to data files.
-
-    Args:
-        spark: The session.
-        source: The table.
-        deletes: Its delete manifests.
-        oldest: The smallest sequence number of a data file, if there is any.
-    """
+    """Return the delete files that may apply to data files."""
     work = partial(_delete_files, oldest)
     return source.frame(spark, deletes.manifests, work, _SPARK_DELETE_FILES)
 

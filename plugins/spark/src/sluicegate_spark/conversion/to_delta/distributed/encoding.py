@@ -30,22 +30,12 @@ _Batches = Iterable[pa.RecordBatch]
 
 
 def add_rows(files: DataFrame, bounds: ColumnBounds) -> DataFrame:
-    """Return lines that add files.
-
-    Args:
-        files: The files as in the snapshot.
-        bounds: Completes their statistics.
-    """
+    """Return lines that add files."""
     return files.mapInArrow(partial(_added, bounds), SPARK_LINES)
 
 
 def remove_rows(files: DataFrame, now: int) -> DataFrame:
-    """Return lines that remove files.
-
-    Args:
-        files: The files as in the log.
-        now: The current time in epoch milliseconds.
-    """
+    """Return lines that remove files."""
     return files.mapInArrow(partial(_removed, now), SPARK_LINES)
 
 

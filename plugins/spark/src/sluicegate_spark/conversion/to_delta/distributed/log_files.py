@@ -39,8 +39,6 @@ class LogFile:
     """A commit, or a part of a checkpoint.
 
     Attributes:
-        name: Its name in `_delta_log`.
-        version: The version of the commit or of the checkpoint.
         size: Its size in bytes.
     """
 
@@ -56,23 +54,13 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The files of a log.
-
-    Attributes:
-        commits: Commits by version.
-        checkpoints: Complete checkpoints, by version.
-    """
+    """The files of a log."""
 
     commits: Mapping[int, LogFile]
     checkpoints: Mapping[int, tuple[LogFile, ...]]
 
     def segments(self, version: int, *, before: int | None = None) -> Iterator[tuple[LogFile, ...]]:
-        """Yield sets of files from which a version can be read, that of the newest checkpoint first.
-
-        Args:
-            version: The version.
-            before: Only use checkpoints of earlier versions than this one.
-        """
+        """Yield sets of files from which a version can be read, that of the newest checkpoint first."""
         newest = version if before is None else before - 1
         for base in (*sorted(self.checkpoints, reverse=True), -1):
             needed = range(base + 1, version + 1)
@@ -83,11 +71,7 @@ class LogFiles:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """A version of a converted table, without its files.
-
-    Attributes:
-        configuration: The table's properties.
-    """
+    """A version of a converted table, without its files."""
 
     version: int
     protocol: TableProtocol
@@ -96,12 +80,7 @@ class LogHead:
 
 
 def read_head(directory: ObjectDirectory) -> LogHead | None:
-    """Return the newest version of a converted table, or `None` if the directory has no log.
-
-    Raises:
-        TableUnreadable: The log is broken, or its newest commit is not that of a conversion.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Return the newest version of a converted table, or `None` if the directory has no log."""
     try:
         files = list_log(directory)
         if not files.commits and not files.checkpoints:

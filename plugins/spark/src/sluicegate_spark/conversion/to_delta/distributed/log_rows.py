@@ -85,13 +85,7 @@ _FIELDS = {  # of an action, by column
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """Reads a log on executors.
-
-    Attributes:
-        access: Opens the log.
-        location: The table's directory.
-        stats: Whether to read statistics.
-    """
+    """Reads a log on executors."""
 
     access: ObjectAccess
     location: str

@@ -88,7 +88,6 @@ class Reading:
     """How data files are described.
 
     Attributes:
-        shape: The shape of the table.
         required: Columns that each file must contain.
         timestamps: Commit times of snapshots (epoch milliseconds), by id.
     """

@@ -15,12 +15,7 @@ PROBLEM: Final = "problem"
 
 
 def caught(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield batches of a schema. A domain error is the last row.
-
-    Args:
-        batches: Reads a table.
-        schema: Contains the column `PROBLEM`.
-    """
+    """Yield batches of a schema. A domain error is the last row."""
     try:
         yield from batches
     except SluicegateError as error:

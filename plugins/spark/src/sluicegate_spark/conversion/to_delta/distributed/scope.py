@@ -17,12 +17,7 @@ from sluicegate_spark.conversion.to_delta.iceberg_source import IcebergSource
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The manifests of a snapshot.
-
-    Attributes:
-        data: Data manifests.
-        deletes: Delete manifests.
-    """
+    """The manifests of a snapshot."""
 
     data: Sequence[Manifest]
     deletes: Sequence[Manifest]
@@ -47,7 +42,6 @@ class Scope:
     """The manifests whose files a conversion compares with the log.
 
     Attributes:
-        data: Data manifests of the current snapshot.
         former: Data manifests that only the converted snapshot has; `None` if all files of the log are
             compared.
     """
@@ -64,12 +58,6 @@ async def scope_of(
     They are sufficient if the log contains exactly the files of the snapshot that was converted last,
     that snapshot still exists, its rows were deleted by the same manifests, and its files were checked
     in the same way.
-
-    Args:
-        source: The Iceberg table.
-        current: Manifests of its current snapshot.
-        reading: How its files are described.
-        recorded: Properties of the converted table.
     """
     everything = Scope(current.data, None)
     origin = Origin.of(recorded)

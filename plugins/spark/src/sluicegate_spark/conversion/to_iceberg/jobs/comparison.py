@@ -49,14 +49,7 @@ _FEW_PARTITIONS = 1_000
 
 
 class Comparison:
-    """Compares the tables in steps, and keeps intermediate results on the cluster's disks.
-
-    Args:
-        session: The session of the task.
-        access: Provides credentials for each step.
-        entries: How manifests describe the files.
-        manifests: Rows of the manifest list of the Iceberg table's current snapshot.
-    """
+    """Compares the tables in steps, and keeps intermediate results on the cluster's disks."""
 
     def __init__(
         self,

@@ -19,7 +19,6 @@ class Source:
     """What to read of a Delta log.
 
     Attributes:
-        parts: Parts of the log.
         complete: Whether they contain all files of the table, and not only the changes since the
             version that the Iceberg table contains.
     """
@@ -30,13 +29,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How the live files of both tables differ.
-
-    Attributes:
-        added: Number of files that the Iceberg table does not contain yet.
-        removed: Number of files that it contains, but that are no longer live, by the number of the
-            manifest. Manifests without such files are omitted.
-    """
+    """How the live files of both tables differ."""
 
     added: int
     removed: Mapping[int, int]
@@ -48,7 +41,6 @@ class CheckedFiles:
 
     Attributes:
         size: Their bytes.
-        dropped: Paths of fields in these files that are no columns of the table.
     """
 
     size: int
@@ -56,12 +48,7 @@ class CheckedFiles:
 
 
 class UnreadablePart(Exception):
-    """A part of a checkpoint is damaged, and an older checkpoint might be readable.
-
-    Attributes:
-        name: Name of the part.
-        failure: The text of the error.
-    """
+    """A part of a checkpoint is damaged, and an older checkpoint might be readable."""
 
     def __init__(self, name: str, failure: str) -> None:
         super().__init__(name)
@@ -77,21 +64,10 @@ class TableComparison(Protocol):
     """Compares the tables in steps: on Spark, or in the worker."""
 
     async def difference(self, source: Source) -> Difference:
-        """Compare the live files of both tables.
-
-        Raises:
-            UnreadablePart: A part of a checkpoint is damaged.
-            TableUnreadable: The log or a manifest is damaged.
-            UnsupportedOperation: The Iceberg table can't contain a file.
-        """
+        """Compare the live files of both tables."""
 
     async def check_added(self, count: int) -> CheckedFiles:
-        """Read the footers of the added files, and check that Iceberg readers read the same rows.
-
-        Raises:
-            TableUnreadable: Files are missing or broken.
-            UnsupportedOperation: Iceberg readers would read other rows.
-        """
+        """Read the footers of the added files, and check that Iceberg readers read the same rows."""
 
     async def write(
         self, writer: SnapshotWriter, added: int, rewritten: Mapping[int, Row]
@@ -99,12 +75,7 @@ class TableComparison(Protocol):
         """Write the manifests of a snapshot, and return their rows of the manifest list.
 
         Args:
-            writer: Writes the manifests.
-            added: Number of added files, which have been checked.
             rewritten: Rows of the manifests to write again without removed files, by their numbers.
-
-        Raises:
-            StorageError: The store doesn't accept a manifest.
         """
 
 
@@ -117,15 +88,7 @@ def raise_unreadable(source: Source, name: str, failure: str) -> None:
 
 
 def check_live_files(*, vectors: bool, outside: bool) -> None:
-    """Ensure that an Iceberg table can contain the live files.
-
-    Args:
-        vectors: Whether some have deletion vectors.
-        outside: Whether some are not in the table's directory.
-
-    Raises:
-        UnsupportedOperation: It can't.
-    """
+    """Ensure that an Iceberg table can contain the live files."""
     if vectors:
         raise UnsupportedOperation(
             "rows of the Delta table are deleted by deletion vectors: rewrite its files "
@@ -140,15 +103,7 @@ def check_live_files(*, vectors: bool, outside: bool) -> None:
 
 
 def check_data_files(broken: int, first: str | None) -> None:
-    """Ensure that no data file is missing or broken.
-
-    Args:
-        broken: Number of such files.
-        first: One of them, and what is wrong with it.
-
-    Raises:
-        TableUnreadable: Some are.
-    """
+    """Ensure that no data file is missing or broken."""
     if broken:
         raise TableUnreadable(
             f"{broken} data files of the Delta table are missing or broken", detail=first
@@ -156,12 +111,7 @@ def check_data_files(broken: int, first: str | None) -> None:
 
 
 def partitions_of(entries: EntryFormat, texts: Collection[str | None]) -> list[list[Any]] | None:
-    """Return partition values, or `None` if some are unknown.
-
-    Args:
-        entries: How manifests describe files.
-        texts: The values of files, as JSON objects.
-    """
+    """Return partition values, or `None` if some are unknown."""
     known = [text for text in texts if text is not None]
     if len(known) < len(texts):
         return None
@@ -174,13 +124,7 @@ def partitions_of(entries: EntryFormat, texts: Collection[str | None]) -> list[l
 def candidates(
     entries: EntryFormat, manifests: Sequence[Row], partitions: Iterable[Sequence[Any]] | None
 ) -> dict[int, Row]:
-    """Return the manifests that can contain files of some partitions, by their numbers.
-
-    Args:
-        entries: How manifests describe files.
-        manifests: Their rows in the manifest list.
-        partitions: The partitions; `None` means all.
-    """
+    """Return the manifests that can contain files of some partitions, by their numbers."""
     return {
         number: row
         for number, row in enumerate(manifests)

@@ -45,11 +45,6 @@ _PATHS: Mapping[str, Any] = {
 def known_files(spark: SparkSession, manifests: Mapping[int, str], access: ObjectAccess) -> DataFrame:
     """Return the live files of manifests.
 
-    Args:
-        spark: The session.
-        manifests: Locations of manifests, by their numbers.
-        access: Opens them.
-
     Returns:
         Columns `manifest` (its number), `location`, and `failure` in the row of an unreadable manifest.
     """
@@ -88,12 +83,7 @@ class _Listing:
 
 
 def read_object(access: ObjectAccess, location: str) -> bytes:
-    """Read a metadata file of the Iceberg table, without an event loop.
-
-    Raises:
-        TableUnreadable: It is missing.
-        StorageError: The store doesn't respond or denies access.
-    """
+    """Read a metadata file of the Iceberg table, without an event loop."""
     store, key = access.open(literal_location(location))
     try:
         return bytes(obstore.get(store, key).bytes())

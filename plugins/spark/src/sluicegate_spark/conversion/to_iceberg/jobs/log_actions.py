@@ -50,12 +50,6 @@ def newest_actions(
 ) -> DataFrame:
     """Return the newest action on each file that parts of a log name.
 
-    Args:
-        spark: The session.
-        location: The table's directory.
-        parts: The parts of the log.
-        access: Opens them.
-
     Returns:
         Columns `location`, `size`, `partition_values` (JSON), `stats`, `has_vector` and `removed`;
             `part` and `failure` in the row of an unreadable part.

@@ -60,12 +60,6 @@ def written_manifests(
 ) -> DataFrame:
     """Write manifests that add files, sorted by partition so that readers can skip manifests.
 
-    Args:
-        files: The files, with the columns `location`, `size`, `partition_values`, `stats`, `rows`.
-        count: Number of files.
-        entries: How manifests describe them.
-        writer: Writes the manifests.
-
     Returns:
         Rows of the manifest list, and `failure`.
     """
@@ -80,12 +74,6 @@ def rewritten_manifests(
     removed: DataFrame, rows: Mapping[int, Row], writer: SnapshotWriter
 ) -> DataFrame:
     """Write manifests again, without some files.
-
-    Args:
-        removed: `manifest`, the number of a manifest, and `location`, a file that is no longer live.
-            Without removed files, the location is null.
-        rows: Rows of the manifest list, by the numbers of manifests.
-        writer: Writes the manifests.
 
     Returns:
         Rows of the manifest list, and `failure`.

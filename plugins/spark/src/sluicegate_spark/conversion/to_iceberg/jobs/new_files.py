@@ -51,11 +51,6 @@ _PARTITIONS = 4096
 def checked_files(added: DataFrame, entries: EntryFormat, access: ObjectAccess) -> DataFrame:
     """Check files that a conversion adds.
 
-    Args:
-        added: The files, with the columns `ADDED`.
-        entries: How manifests describe them.
-        access: Opens them.
-
     Returns:
         The same columns, and `rows`, `dropped`, `broken` and `failure`.
     """
@@ -68,9 +63,6 @@ class Checks:
     """For `mapInArrow`: maps files to checked files.
 
     Attributes:
-        entries: How manifests describe the files.
-        field_ids: The field ids of the table, by field path.
-        access: Opens the files.
         longest: Largest number of bytes of a footer, or `None`. Longer ones raise `TooLargeForWorker`.
     """
 

@@ -30,9 +30,7 @@ class FileFooter:
     """What a footer of a data file says.
 
     Attributes:
-        rows: The number of rows.
         field_ids: Field ids by field path; `None` for a field without an id.
-        int96: Whether a column has the type INT96.
     """
 
     rows: int
@@ -43,17 +41,7 @@ class FileFooter:
 def read_footer(
     access: ObjectAccess, location: str, size: int, longest: int | None = None
 ) -> FileFooter | str:
-    """Read the footer of a file, or return why the file is broken.
-
-    Args:
-        access: Opens the file.
-        location: Its location.
-        size: Its size in bytes.
-        longest: The largest number of bytes of a footer.
-
-    Raises:
-        TooLargeForWorker: The footer is longer.
-    """
+    """Read the footer of a file, or return why the file is broken."""
     try:
         footer = pq.read_metadata(BytesIO(_MAGIC + _tail(access, location, size, longest)))
         kinds = {footer.schema.column(number).physical_type for number in range(footer.num_columns)}

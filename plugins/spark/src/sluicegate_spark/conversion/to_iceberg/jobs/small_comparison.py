@@ -49,13 +49,7 @@ _T = TypeVar("_T")
 
 
 def is_small(source: Source, manifests: Sequence[Row], most: int) -> bool:
-    """Return whether tables are probably small enough for the worker.
-
-    Args:
-        source: What is read of the Delta log.
-        manifests: Rows of the manifest list of the Iceberg table's current snapshot.
-        most: Number of files that are few.
-    """
+    """Return whether tables are probably small enough for the worker."""
     live = sum(int(row["added_files_count"]) + int(row["existing_files_count"]) for row in manifests)
     sizes = (
         sum(part.size for part in source.parts),
@@ -65,14 +59,7 @@ def is_small(source: Source, manifests: Sequence[Row], most: int) -> bool:
 
 
 class SmallComparison:
-    """Does what `Comparison` does, with the same functions, without Spark.
-
-    Args:
-        access: Provides credentials for each step.
-        entries: How manifests describe the files.
-        manifests: Rows of the manifest list of the Iceberg table's current snapshot.
-        most: Number of live files up to which the worker compares the tables.
-    """
+    """Does what `Comparison` does, with the same functions, without Spark."""
 
     def __init__(
         self, access: TableAccess, entries: EntryFormat, manifests: Sequence[Row], most: int
@@ -86,19 +73,11 @@ class SmallComparison:
         self._removed: dict[int, list[str]] = {}
 
     async def difference(self, source: Source) -> Difference:
-        """See `TableComparison.difference`.
-
-        Raises:
-            TooLargeForWorker: There are too many files.
-        """
+        """See `TableComparison.difference`."""
         return await self._in_thread(partial(self._compared, source))
 
     async def check_added(self, count: int) -> CheckedFiles:
-        """See `TableComparison.check_added`.
-
-        Raises:
-            TooLargeForWorker: A footer is too long.
-        """
+        """See `TableComparison.check_added`."""
         return await self._in_thread(self._checked)
 
     async def write(
