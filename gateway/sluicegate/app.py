@@ -26,6 +26,7 @@ from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
 from sluicegate.database import PluginConnections, Store
 from sluicegate.http.application import Application
+from sluicegate.http.bodies import limit_bodies
 from sluicegate.http.client_certificates import ClientCertificates
 from sluicegate.http.compression import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
@@ -237,7 +238,9 @@ class Gateway:
             openapi_route(settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
             *self._console_routes(),
-            *self.registry.routes(self.services.__getitem__),
+            *limit_bodies(
+                self.registry.routes(self.services.__getitem__), settings.limits.request_body.sharing
+            ),
         ]
 
     def _console_routes(self) -> list[BaseRoute]:

@@ -62,7 +62,13 @@ def sluicegate_register_routes(services):
             "started": services.state["started"],
         })
 
-    return [Route("/extra/tables", tables), Route("/extra/about", about)]
+    async def length(request):
+        return JSONResponse(len(await request.body()))
+
+    return [
+        Route("/extra/tables", tables), Route("/extra/about", about),
+        Route("/extra/length", length, methods=["POST"]),
+    ]
 
 @hookimpl
 def sluicegate_lifespan(services):
@@ -185,7 +191,7 @@ async def test_a_plugin_gets_no_part_of_the_gateway_with_its_services(serve: Ser
     async with serve("extra") as (gateway, _):
         offered = {name for name in dir(gateway.services["extra"]) if not name.startswith("_")}
     assert offered == {
-        *("name", "settings", "state", "public_url", "tables", "telemetry"),
+        *("name", "settings", "state", "public_url", "database", "tables", "telemetry"),
         *("authenticate", "publish", "http_client", "aclose"),
     }
 
@@ -197,6 +203,14 @@ async def test_published_events_reach_the_other_plugins_under_the_plugins_name(
         await http.get("/extra/tables", headers={"Authorization": tokens["acme"]})
         heard = sys.modules["plugin_listener"].heard
     assert ("extra.listed", "acme") in heard
+
+
+async def test_bodies_of_requests_to_a_plugin_have_the_limit_of_recipients(serve: Serve) -> None:
+    async with serve("extra") as (gateway, http):
+        longest = gateway.parts.settings.limits.request_body.sharing
+        sizes = (longest, longest + 1)
+        sent = [await http.post("/extra/length", content=b"x" * size) for size in sizes]
+    assert [each.status_code for each in sent] == [200, 413]
 
 
 async def test_counters_of_a_plugin_carry_its_name(serve: Serve, tokens: dict[str, str]) -> None:

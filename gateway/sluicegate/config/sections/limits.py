@@ -26,7 +26,8 @@ class RequestBodySettings(SettingsModel):
     sharing: ByteSize = Field(
         default=2_000_000,
         ge=1,
-        description="Longest request of a recipient, to Delta Sharing or to the Iceberg catalog.",
+        description="Longest request of a recipient, to Delta Sharing, to the Iceberg catalog, or to a "
+        "route of a plugin.",
     )
     delegation: ByteSize = Field(
         default=1_000_000,
