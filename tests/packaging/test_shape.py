@@ -182,3 +182,11 @@ def test_the_command_explains_itself() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: python -m sluicegate_testing.shape FOLDER [NAME]")
+
+
+def test_a_plugin_without_types_shows_its_section_and_needs_no_suite(plugin: Path) -> None:
+    removing("tests/test_conformance.py")(plugin)
+    for path in (plugin / SOURCE).glob("*.py"):
+        path.write_text(path.read_text().replace("def sluicegate_register_catalogs", "def other"))
+    adding("README.md", "```yaml\nmanifest:\n  file: tables.csv\n```\n")(plugin)
+    assert check_shape(plugin) == []

@@ -28,6 +28,18 @@ TESTS_MAY_IMPORT = SOURCE_MAY_IMPORT | {TESTING}
 _NAMED_AS_THE_PLUGIN = frozenset(
     {"AuthenticatorType", "CatalogType", "PolicyType", "StorageType", "TaskExecutorType"}
 )
+_HOOKS_OF_TYPES = frozenset(
+    f"sluicegate_register_{what}"
+    for what in (
+        "authenticators",
+        "catalogs",
+        "formats",
+        "policies",
+        "storage",
+        "task_executors",
+        "token_bindings",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +139,25 @@ def _check_files(plugin: _Plugin) -> Iterator[Problem]:
         f"{source}/plugin.py",
         f"{source}/config.py",
         f"{source}/py.typed",
-        "tests/test_conformance.py",
+        *(("tests/test_conformance.py",) if _registers_types(plugin) else ()),
     ):
         if not (plugin.folder / path).is_file():
             yield Problem(path, "is missing")
     readme = plugin.folder / "README.md"
-    if readme.is_file() and f"type: {plugin.name}" not in readme.read_text(encoding="utf-8"):
-        yield Problem("README.md", f"must show a configuration with 'type: {plugin.name}'")
+    if readme.is_file() and not _is_configured(plugin.name, readme.read_text(encoding="utf-8")):
+        wanted = f"'type: {plugin.name}', or a section '{plugin.name}:'"
+        yield Problem("README.md", f"must show a configuration with {wanted}")
+
+
+def _registers_types(plugin: _Plugin) -> bool:
+    """Whether a plugin registers a type for which the kit has a suite."""
+    trees = [tree for _, tree in _parsed(plugin.source)]
+    functions = (node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
+    return any(function.name in _HOOKS_OF_TYPES for function in functions)
+
+
+def _is_configured(name: str, readme: str) -> bool:
+    return f"type: {name}" in readme or any(line.startswith(f"{name}:") for line in readme.splitlines())
 
 
 def _check_imports(plugin: _Plugin) -> Iterator[Problem]:
