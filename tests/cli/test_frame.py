@@ -212,13 +212,25 @@ def test_commands_of_enabled_plugins_are_listed_and_run(
     assert "List the tables, or other assets, of all catalogs" in capsys.readouterr().out
 
 
-def test_a_command_of_a_plugin_that_is_not_enabled_says_so(capsys: Capture, site: Site) -> None:
+def test_a_command_of_a_plugin_that_is_not_enabled_says_so(
+    folder: Path, capsys: Capture, site: Site
+) -> None:
     site.install("greet", "", command="greet")
+    (folder / "gateway.yaml").write_text("{}")
     assert run(["greet"]) == 2
     expected = (
-        "'greet' is a command of sluicegate-greet: add its plugin under 'plugins' in gateway.yaml"
+        "'greet' is a command of sluicegate-greet, whose plugin is not enabled: "
+        "add its section, or its name under 'plugins', to gateway.yaml"
     )
     assert expected in capsys.readouterr().err
+
+
+def test_a_command_of_a_plugin_without_a_configuration_names_the_file(
+    capsys: Capture, site: Site
+) -> None:
+    site.install("greet", "", command="greet")
+    assert run(["greet"]) == 1
+    assert capsys.readouterr().err == "error: gateway.yaml: No such file or directory\n"
 
 
 def test_help_works_beside_a_broken_configuration(folder: Path, capsys: Capture) -> None:

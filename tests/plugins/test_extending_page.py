@@ -117,7 +117,10 @@ async def test_administrators_of_all_shares_see_the_page(folder: Path, gateway: 
 
 
 def test_the_migration_is_a_step_of_its_command(folder: Path) -> None:
-    run_here(folder, "database", "migrate")
+    lines = run_here(folder, "database", "migrate").splitlines()
+    assert lines[1:] == ["the tables of the plugin 'notes' have migration 0001"]
+    made = json.loads(run_here(folder, "database", "migrate", "--json"))
+    assert made["plugins"] == {"notes": "0001"}
     assert Registry.load(load_settings(folder / "gateway.yaml")).types.migrations.keys() == {"notes"}
 
 
@@ -131,7 +134,10 @@ def test_the_migration_is_a_step_of_its_command(folder: Path) -> None:
             "gateway.yaml:8:9: notes: unknown key 'longst'; did you mean",
         ),
         ("notes: {longest: 0}", "gateway.yaml:8:18: "),
-        ("notes:\nplugins: [notes]", "gateway.yaml:8:1: the plugin 'notes' is listed twice"),
+        (
+            "notes:\nplugins: [notes]",
+            "gateway.yaml:8:1: the plugin 'notes' has this section and an entry of 'plugins'; remove",
+        ),
         ("nots:", "gateway.yaml:8:1: unknown key 'nots'; did you mean 'notes'?"),
     ],
 )
@@ -142,6 +148,13 @@ def test_problems_of_a_section_have_its_place(folder: Path, section: str, proble
         refused = completed_here(folder, *command)
         assert refused.returncode in (1, 2)
         assert problem in refused.stderr + refused.stdout
+
+
+def test_a_section_that_is_not_a_mapping_is_one_problem(folder: Path) -> None:
+    file = folder / "gateway.yaml"
+    file.write_text(CONFIGURATION.replace("  longest: 30\n", "").replace("notes:", "notes: true"))
+    refused = completed_here(folder, "config", "check")
+    assert refused.stderr == "error: gateway.yaml:8:8: expected a mapping\n"
 
 
 def test_the_schema_of_the_configuration_has_the_section(folder: Path) -> None:

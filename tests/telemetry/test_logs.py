@@ -191,6 +191,7 @@ def test_all_loggers_write_to_standard_error_in_one_format(
     logging.getLogger("some.library").info("theirs")
     logging.getLogger("uvicorn.error").info("started", extra={"color_message": "\x1b[36mstarted"})
     logging.getLogger("uvicorn.access").info("GET /?token=1 200")
+    logging.getLogger("alembic.runtime.plugins").info("setup plugin alembic.autogenerate.schemas")
     warnings.showwarning("old", DeprecationWarning, "file.py", 1)
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in err.splitlines()]
@@ -268,7 +269,9 @@ def test_a_record_that_cannot_be_written_does_not_show_its_arguments(
     assert capsys.readouterr().err == "some.library: a record was lost (RuntimeError)\n"
 
 
-@pytest.mark.parametrize("name", [None, "uvicorn", "uvicorn.error", "uvicorn.access"])
+@pytest.mark.parametrize(
+    "name", [None, "uvicorn", "uvicorn.error", "uvicorn.access", "alembic.runtime.plugins"]
+)
 def test_shutdown_puts_back_what_was_there(name: str | None) -> None:
     logger = logging.getLogger(name)
     before = (logger.level, logger.handlers[:], logger.propagate, logger.disabled)

@@ -142,9 +142,10 @@ class CommandGroup(click.Group):
         """Say what is missing if the command is that of a plugin; otherwise, click suggests others."""
         owner = _declared().get(name)
         if owner is not None and not ctx.resilient_parsing:
+            load_settings(ctx)  # a missing file is the problem, rather than what it lacks
             raise click.UsageError(
-                f"'{name}' is a command of {owner}: "
-                f"add its plugin under 'plugins' in {config_path(ctx)}"
+                f"'{name}' is a command of {owner}, whose plugin is not enabled: "
+                f"add its section, or its name under 'plugins', to {config_path(ctx)}"
             )
         for each in MODULES:
             self._import(each)

@@ -21,10 +21,14 @@ PLUGIN_GROUP = "sluicegate"
 _LIST = "plugins"
 
 
-def with_plugin_sections(document: Document) -> Document:
+def with_plugin_sections(document: Document, problems: list[str] | None = None) -> Document:
     """The document with each section of an installed plugin as an entry of `plugins:`.
 
     Values keep their positions, so that later messages name the lines that the operator wrote.
+
+    Args:
+        document: The document.
+        problems: Gets the problems, instead of an error. Their sections become entries without values.
 
     Raises:
         ConfigurationError: Such a section is neither empty nor a mapping, or has a key `type`.
@@ -39,11 +43,13 @@ def with_plugin_sections(document: Document) -> Document:
     listed = data.get(_LIST) or []
     if not sections or not isinstance(listed, list):
         return document
-    problems = [
-        document.problem((name,), problem) for name in sections if (problem := _problem(data[name]))
-    ]
-    if problems:
-        raise ConfigurationError("\n".join(problems))
+    wrong = {name: problem for name in sections if (problem := _problem(data[name]))}
+    lines = [document.problem((name,), problem) for name, problem in wrong.items()]
+    if problems is not None:
+        problems.extend(lines)
+        document = replace(document, data={**data, **dict.fromkeys(wrong)})
+    elif lines:
+        raise ConfigurationError("\n".join(lines))
     return _moved(document, sections, listed)
 
 

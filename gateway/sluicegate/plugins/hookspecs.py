@@ -288,6 +288,7 @@ def sluicegate_register_routes(services: GatewayServices) -> Sequence[BaseRoute]
     """Return Starlette routes, which the gateway serves after its own.
 
     If a route raises an error of `sluicegate.api`, the response has the error's status and a JSON body.
+    A route that reads a body beyond `limits.request_body.sharing` raises such an error, for 413.
 
     Called:
         Once, when the gateway starts, after the lifespans were entered.
@@ -312,8 +313,9 @@ def sluicegate_register_routes(services: GatewayServices) -> Sequence[BaseRoute]
 def sluicegate_register_operations() -> Mapping[str, str]:  # type: ignore[empty-body]
     """Return the operations of the plugin's routes, under which the audit log records their requests.
 
-    A key is a method and the path of a route, a value the plugin's name, a period, and a name. Requests
-    of other routes are recorded by their method and path.
+    A key is a method and the path of a route, with the same parameters. A value is the plugin's name, a
+    period, and a name. Requests of other routes are recorded by their method and path. A key with the
+    path of no route has no effect.
 
     Called:
         Once, when the plugins are loaded: by the gateway, the delegation service, its workers, and

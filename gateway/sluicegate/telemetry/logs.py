@@ -211,9 +211,11 @@ def configure_logging(log_format: LogFormat, level: int) -> Callable[[], None]:
     """
     access = logging.getLogger("uvicorn.access")
     server = [logging.getLogger("uvicorn"), logging.getLogger("uvicorn.error")]
+    # Alembic's own plugins: operators would take the lines of a migration for the gateway's plugins.
+    alembic = logging.getLogger("alembic.runtime.plugins")
     before = [
         (logger, logger.handlers[:], logger.level, logger.propagate, logger.disabled)
-        for logger in (_root, access, *server)
+        for logger in (_root, access, alembic, *server)
     ]
     formatter = JsonFormatter if log_format == "json" else TextFormatter
     handler = _LineHandler(formatter(show_refusals=level <= logging.DEBUG))
@@ -222,6 +224,7 @@ def configure_logging(log_format: LogFormat, level: int) -> Callable[[], None]:
     _root.handlers[:] = [handler]
     _root.setLevel(level)
     access.disabled = True
+    alembic.setLevel(max(level, logging.WARNING))
     for logger in server:
         logger.handlers.clear()
         logger.propagate = True

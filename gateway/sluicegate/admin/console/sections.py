@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.http.responses import as_sluicegate_error
+from sluicegate.telemetry.context import request_id
 
 T = TypeVar("T")
 
@@ -38,4 +39,7 @@ async def section(work: Awaitable[T], seconds: float = SECONDS) -> Section[T]:
     except SluicegateError as error:
         return Section(problem=error.message)
     except Exception as error:
-        return Section(problem=as_sluicegate_error(error).message)
+        as_sluicegate_error(error)  # only for the line in the log: its message is for recipients
+        return Section(
+            problem=f"an internal error occurred; the gateway's log has request_id={request_id()}"
+        )

@@ -48,11 +48,15 @@ def migrate(ctx: click.Context, as_json: bool) -> None:
     from sluicegate.plugins import Registry
 
     settings = load_settings(ctx)
-    run_async(_migrated(settings, Registry.load(settings)))
+    registry = Registry.load(settings)
+    run_async(_migrated(settings, registry))
+    of_plugins = {name: made[-1].name for name, made in registry.types.migrations.items() if made}
     if as_json:
-        print_json({"migration": HEAD})
-    else:
-        click.echo(f"the database has migration {HEAD}")
+        print_json({"migration": HEAD, "plugins": of_plugins})
+        return
+    click.echo(f"the database has migration {HEAD}")
+    for name, migration in sorted(of_plugins.items()):
+        click.echo(f"the tables of the plugin '{name}' have migration {migration}")
 
 
 async def _migrated(settings: Settings, registry: Registry) -> None:

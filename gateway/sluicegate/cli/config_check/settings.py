@@ -74,10 +74,7 @@ def check_settings(path: Path) -> CheckedSettings:
 def _current(document: Document, checked: CheckedSettings) -> Document:
     if not isinstance(document.data, dict):
         return document
-    try:
-        document = with_plugin_sections(document)
-    except ConfigurationError as error:
-        checked.add(error.message.splitlines())
+    document = with_plugin_sections(document, checked.problems)
     try:
         document, checked.warnings = with_current_keys(document)
     except ConfigurationError as error:

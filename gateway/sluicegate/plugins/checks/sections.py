@@ -125,7 +125,7 @@ class _Checker:
         for index, section in enumerate(self._settings.plugins):
             location: Location = ("plugins", index)
             if section.type in listed:
-                self._note(location, f"the plugin '{section.type}' is listed twice")
+                self._note(location, self._repeated(section.type, location))
             elif section.options and section.type not in models:
                 problem = f"the plugin '{section.type}' has no settings; write its name alone"
                 self._note(location, problem)
@@ -136,6 +136,14 @@ class _Checker:
             config = self._config(section, model, mentions.get(name, ()))
             if config:
                 yield name, config
+
+    def _repeated(self, plugin: str, location: Location) -> str:
+        """Why a plugin that an earlier entry of `plugins:` enables has another one."""
+        if tuple(map(str, location)) in self._settings.source.document.written:
+            return (
+                f"the plugin '{plugin}' has this section and an entry of 'plugins'; remove one of them"
+            )
+        return f"the plugin '{plugin}' is listed twice"
 
     def _numbered(
         self,

@@ -62,6 +62,13 @@ def _kind(block: ConsoleBlock) -> str:
     kind = _KINDS.get(type(block))
     if kind is None:
         raise TypeError(f"a page consists of texts, facts and tables, not {type(block).__name__}")
-    if isinstance(block, ConsoleTable) and any(len(row) != len(block.columns) for row in block.rows):
-        raise ValueError("a row of a table has as many cells as there are columns")
+    if isinstance(block, ConsoleTable):
+        _check_rows(block)
     return kind
+
+
+def _check_rows(table: ConsoleTable) -> None:
+    for row in table.rows:
+        if len(row) != len(table.columns):
+            sizes = f"{len(table.columns)} columns, and a row with {len(row)} cells"
+            raise ValueError(f"the table '{table.caption}' has {sizes}")
