@@ -206,7 +206,9 @@ def keys(reference: str) -> set[str]:
     for section in re.split(r"^## ", reference, flags=re.MULTILINE)[1:]:
         name = re.match(r"`([^`]+)`(.*)", section)
         prefix = "".join(name.groups()).replace("`", "") + "." if name else ""
-        found |= {f"{prefix}{key}" for key in re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)}
+        shared = "".join(re.findall(r"^(`.+`): see \[", section, re.MULTILINE))
+        own = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+        found |= {f"{prefix}{key}" for key in (*own, *re.findall(r"`([^`]+)`", shared))}
     return found
 
 
