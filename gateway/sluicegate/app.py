@@ -162,7 +162,7 @@ class Gateway:
         section = self.parts.settings.admin
         if section is None:
             return None
-        from sluicegate.admin.of_gateway import admin_api
+        from sluicegate.admin.assembly import admin_api
 
         return admin_api(self.parts, section, self.configured, self.explanations)
 

@@ -11,7 +11,13 @@ import pytest
 from console.conftest import Site
 from sqlalchemy import insert
 
-from sluicegate.admin.console.plots import WIDTH, axis_ticks, plot_by_day, plot_largest, short_number
+from sluicegate.admin.console.pages.usage import (
+    WIDTH,
+    axis_ticks,
+    plot_by_day,
+    plot_largest,
+    short_number,
+)
 from sluicegate.database.tables import ledger
 from sluicegate.vending.usage.models import DAY_MS, day_of, day_text
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,25 +13,22 @@ from starlette.routing import Route
 from sluicegate._util.lazy import Lazy
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
+from sluicegate.admin.dependencies import AdminServices
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
-from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.admin.resources.access import AccessResource
 from sluicegate.admin.resources.admins import AdminsResource
-from sluicegate.admin.resources.applying import ApplyResource
 from sluicegate.admin.resources.audit import AuditResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
-from sluicegate.admin.resources.credentials import CredentialsResource
 from sluicegate.admin.resources.explain import ExplainResource
-from sluicegate.admin.resources.ledger import LedgerResource
+from sluicegate.admin.resources.ledger import LedgerResource, UsageResource
 from sluicegate.admin.resources.limits import LimitsResource
-from sluicegate.admin.resources.recipients import RecipientsResource
+from sluicegate.admin.resources.recipients import CredentialsResource, RecipientsResource
 from sluicegate.admin.resources.schedules import SchedulesResource
 from sluicegate.admin.resources.shares import SharesResource
-from sluicegate.admin.resources.stored import StoredResource
+from sluicegate.admin.resources.shares_file import ApplyResource, StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
-from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.contents import SharedContents
 from sluicegate.admin.services.listings import EntryListings
@@ -42,8 +39,16 @@ from sluicegate.admin.tokens import AdminTokens
 from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.plugins.configured import ConfiguredInstances
+from sluicegate.protocols.parts import GatewayParts
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import PAGE_TOKEN_LIFETIME, TokenSigner
+from sluicegate.vending.sessions import end_sessions
+
+if TYPE_CHECKING:
+    from sluicegate.protocols.explain.explainer import Explainer
+    from sluicegate.protocols.explain.who_can import WhoCan
+
 
 _DOCUMENT = f"{PREFIX}/openapi.json"
 _PAGES = "admin pages"
@@ -170,3 +175,26 @@ class AdminApi:
         from sluicegate.admin.openapi.document import document  # imported late: rarely requested
 
         return document(self._settings.public_url, self.operations)
+
+
+def admin_api(
+    parts: GatewayParts,
+    section: AdminSettings,
+    configured: ConfiguredInstances,
+    explanations: Callable[[], tuple[Explainer, WhoCan]],
+) -> AdminApi:
+    """The Admin API of a gateway, by its section `admin`."""
+    instances = parts.instances
+
+    async def explain() -> tuple[Explainer, WhoCan]:
+        return explanations()
+
+    services = AdminServices(
+        store=parts.store,
+        catalogs=lambda: instances.catalogs,
+        end_sessions=lambda principal, before: end_sessions(instances, principal, before),
+        explanations=explain,
+        configured=lambda: configured,
+        open_location=instances.open_location,
+    )
+    return AdminApi(parts.settings, section, parts.keys, services)

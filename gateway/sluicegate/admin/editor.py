@@ -15,12 +15,12 @@ from sluicegate.access.shares_file.read import SharesFile, check_shares_file
 from sluicegate.access.shares_file.stored import ALL, Part, stored_entries
 from sluicegate.admin.call import refused_input
 from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
-from sluicegate.admin.editing.changes import PlaceChange, at_place, file_changes, in_thread
+from sluicegate.admin.editing.changes import PartChange, at_part, file_changes, in_thread
 from sluicegate.admin.editing.committing import Committer, Prepared
-from sluicegate.admin.editing.grants import GrantPlace, grant_content
+from sluicegate.admin.editing.grants import GrantPart, grant_content
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.permissions import visible_entries
-from sluicegate.admin.places import Content, RecipientPlace, SharedResource
+from sluicegate.admin.shares_file_parts import Content, RecipientPart, SharedResource
 from sluicegate.api.errors import NotFound
 from sluicegate.audit.trail import note_changes
 from sluicegate.config.yaml import JsonDocument, nearest
@@ -84,7 +84,7 @@ class Editor:
             known = await place.siblings(connection)
         raise NotFound(f"{error.message}{nearest(place.names[-1], known)}")
 
-    async def read_grant(self, admin: Admin, place: GrantPlace) -> Content:
+    async def read_grant(self, admin: Admin, place: GrantPart) -> Content:
         """Read a grant."""
         admin.check_share(place.share)
         async with self._store.read() as connection:
@@ -111,10 +111,10 @@ class Editor:
                 entries |= await stored_entries(connection, place.removed_with_it)
             else:
                 entries |= await place.suggested(connection, entries)
-            changing = PlaceChange(admin, place, self._catalogs, entries, content)
-            file = await at_place(place, changing.check_file)
+            changing = PartChange(admin, place, self._catalogs, entries, content)
+            file = await at_part(place, changing.check_file)
             holders = await changing.find_references(connection, file)
-            difference = await at_place(place, lambda: changing.difference(file, holders))
+            difference = await at_part(place, lambda: changing.difference(file, holders))
             return await self._committer.prepared(
                 connection, changing.entries, changing.visible, difference, before
             )
@@ -139,7 +139,7 @@ class Editor:
     async def regrant(
         self,
         admin: Admin,
-        place: GrantPlace,
+        place: GrantPart,
         conditions: Conditions,
         *,
         granted: bool,
@@ -153,7 +153,7 @@ class Editor:
             visible = visible_entries(admin, entries)
             before = place.read(visible)
             conditions.check_write(before)
-            of_recipient.check_write(RecipientPlace(place.recipient).read(StoredShares(visible)))
+            of_recipient.check_write(RecipientPart(place.recipient).read(StoredShares(visible)))
             entry = place.granted(admin, visible) if granted else place.ended(admin, visible)
             change = EntryChange(None, entry) if granted else EntryChange(entry, None)
             changes = () if granted and before is not None else (change,)
@@ -247,7 +247,7 @@ async def _content(connection: AsyncConnection, admin: Admin, place: SharedResou
 
 async def _shown(admin: Admin, place: SharedResource, entries: Entries) -> Content | None:
     """The content that an administrator can see of a resource."""
-    return await at_place(place, lambda: place.read(StoredShares(visible_entries(admin, entries))))
+    return await at_part(place, lambda: place.read(StoredShares(visible_entries(admin, entries))))
 
 
 def _lines(difference: Difference) -> Iterator[str]:

@@ -25,8 +25,8 @@ from sluicegate.access.recipients.summaries import (
 )
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.places import RecipientPlace
 from sluicegate.admin.services.content_queries import managed_recipients
+from sluicegate.admin.shares_file_parts import RecipientPart
 from sluicegate.audit.trail import note_changes, note_issued, note_resource
 from sluicegate.config.model import TokenLifetime
 from sluicegate.config.sections.recipients import RecipientSettings
@@ -181,7 +181,7 @@ class RecipientAccess:
 
     async def managed(self, admin: Admin, recipient: str) -> str:
         """The name of the recipient, which the administrator manages."""
-        found = await self._editor.read(admin, RecipientPlace(recipient))
+        found = await self._editor.read(admin, RecipientPart(recipient))
         return str(found["name"])
 
 

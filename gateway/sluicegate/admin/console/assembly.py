@@ -17,24 +17,20 @@ from sluicegate.admin.console.inspector import Inspector
 from sluicegate.admin.console.login.oidc import OidcLogin
 from sluicegate.admin.console.login.pages import LoginPages
 from sluicegate.admin.console.messages import Messages
-from sluicegate.admin.console.navigation import ENTRIES
 from sluicegate.admin.console.pages.audit import AuditPages
 from sluicegate.admin.console.pages.overview import OverviewPage
 from sluicegate.admin.console.pages.plugins import PluginPages
-from sluicegate.admin.console.pages.recipient import RecipientPage
-from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
+from sluicegate.admin.console.pages.recipient import RecipientAccessForms, RecipientPage
 from sluicegate.admin.console.pages.recipient_forms import RecipientForms
-from sluicegate.admin.console.pages.recipient_states import RecipientStates
-from sluicegate.admin.console.pages.recipients import RecipientsPage
+from sluicegate.admin.console.pages.recipients import RecipientsPage, RecipientStates
 from sluicegate.admin.console.pages.shares import SharePages
 from sluicegate.admin.console.pages.table import SharedTablePage
 from sluicegate.admin.console.pages.tasks import TasksPages
 from sluicegate.admin.console.pages.usage import UsagePage
 from sluicegate.admin.console.rendering import PREFIX, Addresses, Templates
-from sluicegate.admin.console.responses import Pages
-from sluicegate.admin.console.sessions.cookies import Cookies
+from sluicegate.admin.console.responses import ENTRIES, Pages
 from sluicegate.admin.console.sessions.forms import FormTokens
-from sluicegate.admin.console.sessions.service import Sessions
+from sluicegate.admin.console.sessions.service import Cookies, Sessions
 from sluicegate.admin.console.static_files import StaticFiles
 from sluicegate.admin.console.wizard.choosing import ChoosingPages
 from sluicegate.admin.console.wizard.steps import SharingSteps

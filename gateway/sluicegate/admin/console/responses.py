@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sluicegate.admin.console.messages import Message, Messages
-from sluicegate.admin.console.navigation import ENTRIES, MenuEntry
 from sluicegate.admin.console.rendering import Addresses, Templates
-from sluicegate.admin.console.sessions.cookies import Cookies
 from sluicegate.admin.console.sessions.forms import FIELD, FormTokens
-from sluicegate.admin.console.sessions.service import Session
+from sluicegate.admin.console.sessions.service import Cookies, Session
+from sluicegate.admin.identity import Admin, Role
 from sluicegate.api.errors import SluicegateError
 from sluicegate.http.responses import error_response, page_headers
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """An entry of the main navigation."""
+
+    path: str
+    label: str
+    role: Role = "viewer"
+    all_shares: bool = False
+
+    def is_for(self, admin: Admin) -> bool:
+        """Whether an administrator can open the page."""
+        return admin.has_role(self.role) and not (self.all_shares and admin.shares is not None)
+
+
+ENTRIES: Sequence[MenuEntry] = (
+    MenuEntry("", "Overview"),
+    MenuEntry("shares", "Shares"),
+    MenuEntry("recipients", "Recipients"),
+    MenuEntry("share-table", "Share a table", role="admin"),
+    MenuEntry("usage", "Usage"),
+    MenuEntry("tasks", "Tasks", all_shares=True),
+    MenuEntry("audit", "Audit", role="admin"),
+)
+
 
 # With `no-referrer`, browsers would hide the origin of forms, which the gateway checks.
 HEADERS: Mapping[str, str] = page_headers(

@@ -21,8 +21,8 @@ from sluicegate.admin.permissions import (
     check_names,
     visible_entries,
 )
-from sluicegate.admin.places import Content, SharedResource
 from sluicegate.admin.services.content_queries import managed
+from sluicegate.admin.shares_file_parts import Content, SharedResource
 from sluicegate.config.yaml import JsonDocument
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
@@ -30,7 +30,7 @@ from sluicegate.database.names import name_key
 T = TypeVar("T")
 
 
-class PlaceChange:
+class PartChange:
     """A change of one resource. Only entries that it depends on are known."""
 
     def __init__(
@@ -111,6 +111,6 @@ async def in_thread(compute: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(compute)
 
 
-async def at_place(place: SharedResource, compute: Callable[[], T]) -> T:
+async def at_part(place: SharedResource, compute: Callable[[], T]) -> T:
     """Compute something about a resource, in a thread if that can take long."""
     return await in_thread(compute) if place.is_large else compute()

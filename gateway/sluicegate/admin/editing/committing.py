@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sluicegate.access.shares_file.apply import changed_kinds, ending_access, write_changes
 from sluicegate.access.shares_file.diff import Difference
 from sluicegate.access.shares_file.entries import Entries
-from sluicegate.admin.places import Content
+from sluicegate.admin.shares_file_parts import Content
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key

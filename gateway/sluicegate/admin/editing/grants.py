@@ -11,8 +11,8 @@ from sluicegate.access.shares_file.stored import (
     stored_shares,
 )
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.places import Content, RecipientPlace
 from sluicegate.admin.services.content_queries import managed
+from sluicegate.admin.shares_file_parts import Content, RecipientPart
 from sluicegate.api.errors import InvalidRequest, NotFound
 from sluicegate.config.yaml import nearest
 from sluicegate.database.async_engine import AsyncConnection
@@ -20,7 +20,7 @@ from sluicegate.database.names import name_key
 
 
 @dataclass(frozen=True, slots=True)
-class GrantPlace:
+class GrantPart:
     """The grant of a share to a recipient."""
 
     recipient: str
@@ -60,7 +60,7 @@ class GrantPlace:
             of_recipient = (entry for (kind, names), entry in visible.items() if names[0] == key)
             recipient = next((entry for entry in of_recipient if entry.kind == "grant"), None)
         if recipient is None:
-            raise RecipientPlace(self.recipient).error_if_missing(admin)
+            raise RecipientPart(self.recipient).error_if_missing(admin)
         return Entry("grant", (recipient.names[0], share.names[0]), {})
 
     def ended(self, admin: Admin, visible: Entries) -> Entry:
@@ -69,7 +69,7 @@ class GrantPlace:
         if found is not None:
             return found
         if admin.shares is None and ("recipient", self.key[1][:1]) not in visible:
-            raise RecipientPlace(self.recipient).error_if_missing(admin)
+            raise RecipientPart(self.recipient).error_if_missing(admin)
         raise self.error_if_missing()
 
     def error_if_missing(self) -> NotFound:

@@ -15,8 +15,8 @@ from sluicegate.access.activation.link import Link
 from sluicegate.access.recipients.details import oidc_identities
 from sluicegate.access.recipients.summaries import RecipientSelection, RecipientSummary
 from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.dependencies import AdminServices
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.api import Principal, UnsupportedOperation

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from starlette.responses import Response
 
 from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.dependencies import AdminServices
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.admin.services.listings import EntryListings
 from sluicegate.api import ASSET_KINDS

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.services.usage import PARAMETERS, READS, UsageReports
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
@@ -17,6 +18,27 @@ from sluicegate.protocols.common.parameters import boolean, text, timestamp
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.vending.entries import KINDS, LedgerEntry
 from sluicegate.vending.ledger_search import LedgerQuery, find_entries
+from sluicegate.vending.usage.models import report_values
+from sluicegate.vending.usage.reads.models import reads_values
+
+
+class UsageResource:
+    """Serves `/usage`."""
+
+    def __init__(self, reports: UsageReports) -> None:
+        self._reports = reports
+
+    def routes(self) -> list[AdminRoute]:
+        """The route."""
+        return [AdminRoute("GET", "/usage", self._show, "viewer", "getUsage")]
+
+    async def _show(self, call: AdminCall) -> Response:
+        values = call.query(*PARAMETERS, READS)
+        if not boolean(READS, values.get(READS)):
+            return answered(report_values(await self._reports.read(call.admin, values)))
+        report = await self._reports.reads(call.admin, values)
+        return answered(reads_values(report))
+
 
 _TIMES = ("given_at", "issued_at", "expires_at")
 _FILTERS = ("recipient", "share", "table", "kind", "since", "until", "active")

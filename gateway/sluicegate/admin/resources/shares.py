@@ -12,8 +12,8 @@ from sluicegate.access.shares_file.models import SchemaEntry, ShareEntry, TableE
 from sluicegate.admin.call import AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import SharePlace, with_kept, without_name
 from sluicegate.admin.services.listings import EntryListings, ShareSummary
+from sluicegate.admin.shares_file_parts import SharePart, with_kept, without_name
 from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import read_page
@@ -81,8 +81,8 @@ class SharesResource:
         return Response(status_code=204)
 
 
-def _place(call: AdminCall) -> SharePlace:
-    return SharePlace(tuple(call.name(kind) for kind in _PATHS if kind in call.request.path_params))
+def _place(call: AdminCall) -> SharePart:
+    return SharePart(tuple(call.name(kind) for kind in _PATHS if kind in call.request.path_params))
 
 
 def _summary(found: ShareSummary) -> dict[str, Any]:

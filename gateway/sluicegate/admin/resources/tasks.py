@@ -10,8 +10,8 @@ from starlette.responses import Response
 from sluicegate._util.clock import iso_utc
 from sluicegate._util.units import Duration
 from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.dependencies import AdminServices
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.services.tasks import TASK_FILTERS, Tasks, WorkerTask
 from sluicegate.http.bodies import read_body
 from sluicegate.protocols.common.pagination import page

@@ -21,8 +21,8 @@ from starlette.routing import compile_path
 
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.call import AdminCall
+from sluicegate.admin.dependencies import AdminServices
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.identity import Admin
 from sluicegate.api import Catalog, Principal, SluicegateError
 from sluicegate.api.errors import ConfigurationError

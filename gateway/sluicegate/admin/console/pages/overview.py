@@ -11,7 +11,7 @@ from starlette.responses import Response
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.pages.audit import AuditPages
-from sluicegate.admin.console.pages.recipient_states import RecipientStates
+from sluicegate.admin.console.pages.recipients import RecipientStates
 from sluicegate.admin.console.sections import Section, section
 from sluicegate.admin.services.contents import SharedContents
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.console.navigation import MenuEntry
+from sluicegate.admin.console.responses import MenuEntry
 from sluicegate.admin.console.sections import section
 from sluicegate.api import (
     ConsoleBlock,

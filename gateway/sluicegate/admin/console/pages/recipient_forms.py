@@ -8,8 +8,8 @@ from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.editing.grants import GrantPlace
-from sluicegate.admin.places import Content, RecipientPlace
+from sluicegate.admin.editing.grants import GrantPart
+from sluicegate.admin.shares_file_parts import Content, RecipientPart
 from sluicegate.api.errors import InvalidRequest
 
 _ONE = "/recipients/{recipient}"
@@ -50,7 +50,7 @@ class RecipientForms:
         content: Content = ({"shares": [share]} if share else {}) | (
             {"comment": comment} if comment else {}
         )
-        place, absent = RecipientPlace(name), Conditions(none_match=("*",))
+        place, absent = RecipientPart(name), Conditions(none_match=("*",))
         await self._admin.editor.change(call.admin, place, absent, lambda _: content)
         return call.redirect(
             "recipients",
@@ -68,7 +68,7 @@ class RecipientForms:
         )
 
     async def _change(self, call: ConsoleCall) -> Response:
-        place, form = RecipientPlace(call.name("recipient")), call.form
+        place, form = RecipientPart(call.name("recipient")), call.form
         changed: Content = {
             "comment": form.text("comment") or None,
             "token_lifetime": form.text("token_lifetime") or None,
@@ -127,16 +127,16 @@ class RecipientForms:
         )
 
     async def _delete(self, call: ConsoleCall) -> Response:
-        place = RecipientPlace(call.name("recipient"))
+        place = RecipientPart(call.name("recipient"))
         await self._admin.editor.delete(call.admin, place, call.conditions)
         return call.redirect("recipients", message=f"the recipient '{place.recipient}' was deleted")
 
     async def _read(self, call: ConsoleCall) -> Content:
-        place = RecipientPlace(call.name("recipient"))
+        place = RecipientPart(call.name("recipient"))
         return await self._admin.editor.read(call.admin, place)
 
     async def _regrant(self, call: ConsoleCall, share: str, *, granted: bool) -> None:
-        place = GrantPlace(call.name("recipient"), share)
+        place = GrantPart(call.name("recipient"), share)
         await self._admin.editor.regrant(
             call.admin, place, NO_CONDITIONS, granted=granted, of_recipient=call.conditions
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 from starlette.responses import Response
 
@@ -12,13 +15,101 @@ from sluicegate.admin.conditions import NO_CONDITIONS
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.inspector import Inspector
-from sluicegate.admin.console.pages.tree import schema_nodes, share_nodes
 from sluicegate.admin.console.paging import listing
 from sluicegate.admin.console.sections import section
-from sluicegate.admin.editing.grants import GrantPlace
+from sluicegate.admin.editing.grants import GrantPart
+from sluicegate.admin.services.contents import (
+    ContentRow,
+    ContentSize,
+    GrantedTo,
+    SharedContents,
+    StoredShare,
+)
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import shares
+from sluicegate.protocols.explain.models import NamedKind
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A table or another asset."""
+
+    kind: NamedKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaNode:
+    """A schema, or a part of it.
+
+    Attributes:
+        source: The schema of a catalog that is shared entirely, such as `lake.orders`, or `None`.
+    """
+
+    name: str
+    source: str | None
+    size: int
+    leaves: Sequence[Leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareNode:
+    """A share, with a part of its content.
+
+    Attributes:
+        source: The catalog that is shared entirely, or `None`.
+    """
+
+    share: StoredShare
+    source: str | None
+    granted: GrantedTo
+    size: ContentSize
+    schemas: Sequence[SchemaNode]
+    more: int
+
+
+async def share_nodes(
+    contents: SharedContents, names: Sequence[str], text: str, *, rows: int, recipients: int
+) -> list[ShareNode]:
+    """Some shares with what matches a text."""
+    found = await contents.shares(names)
+    sizes = await contents.sizes(found, text)
+    granted = await contents.recipients(found, recipients)
+    shown = await contents.rows(found, text, first=0, most=rows)
+    return [
+        ShareNode(
+            share,
+            source_name(share.source),
+            granted[share.id],
+            sizes[share.id],
+            schema_nodes(shown[share.id]),
+            max(0, sizes[share.id].rows - len(shown[share.id])),
+        )
+        for share in found
+    ]
+
+
+def schema_nodes(rows: Sequence[ContentRow]) -> list[SchemaNode]:
+    """Rows by schema."""
+    return [
+        SchemaNode(
+            name,
+            source_name(parts[0].source),
+            parts[0].size,
+            [Leaf(each.kind, each.name) for each in parts if each.kind and each.name],
+        )
+        for name, group in groupby(rows, key=lambda row: row.schema)
+        if (parts := list(group))
+    ]
+
+
+def source_name(source: Mapping[str, Any] | None) -> str | None:
+    """What is shared entirely: a catalog, or a schema of a catalog."""
+    if source is None:
+        return None
+    return ".".join(filter(None, (source["catalog"], source.get("schema"))))
+
 
 _SHARES, _ROWS, _MEMBERS = 25, 200, 200
 _RECIPIENTS = 200
@@ -90,7 +181,7 @@ class SharePages:
         share, recipient = call.name("share"), call.form.text("recipient")
         if not recipient:
             raise InvalidRequest("recipient is missing: name the recipient to grant the share to")
-        place = GrantPlace(recipient, share)
+        place = GrantPart(recipient, share)
         await self._admin.editor.regrant(call.admin, place, NO_CONDITIONS, granted=True)
         return call.redirect("shares", share, message=f"the share was granted to '{recipient}'")
 

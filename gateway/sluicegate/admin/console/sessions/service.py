@@ -5,9 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Row, delete, insert, select, update
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.secrets import digest
@@ -20,6 +22,47 @@ from sluicegate.config.admin.settings import AdminIssuerSettings, AdminSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import admins, console_sessions
 from sluicegate.database.async_engine import AsyncConnection
+
+CookieName = Literal["session", "login", "oidc", "message"]
+
+
+class Cookies:
+    """Reads and sets cookies. Scripts cannot read them, and other sites' forms are sent without them.
+
+    They are `Lax`, because the console would not get a `Strict` cookie after a login at an issuer.
+    """
+
+    def __init__(self, public_url: str) -> None:
+        self._secure = public_url.startswith("https:")
+        self._prefix = "__Host-" if self._secure else ""
+
+    def read(self, request: Request, name: CookieName) -> str | None:
+        """The value of a cookie, or `None`."""
+        return request.cookies.get(self._full(name))
+
+    def write(
+        self, response: Response, name: CookieName, value: str, *, max_age: int | None = None
+    ) -> None:
+        """Set a cookie."""
+        response.set_cookie(
+            self._full(name),
+            value,
+            max_age=max_age,
+            path="/",
+            secure=self._secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+    def remove(self, response: Response, name: CookieName) -> None:
+        """Remove a cookie."""
+        response.delete_cookie(
+            self._full(name), path="/", secure=self._secure, httponly=True, samesite="lax"
+        )
+
+    def _full(self, name: CookieName) -> str:
+        return f"{self._prefix}sluicegate-{name}"
+
 
 _RANDOM_BYTES = 32
 # Milliseconds. The last use is stored no more often, so that most requests only read.

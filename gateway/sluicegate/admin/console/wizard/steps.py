@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,12 +11,13 @@ from starlette.responses import Response
 from sluicegate.access.activation.link import NewLink
 from sluicegate.access.recipients.summaries import RecipientSelection
 from sluicegate.access.shares_file.diff import Difference, describe, render, shown_value
+from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.access.shares_file.stored import Part, joined, recipient_part, share_part
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.sessions.forms import Form
 from sluicegate.admin.console.wizard.choosing import PATH
-from sluicegate.admin.console.wizard.declared import declare, part_of
 from sluicegate.admin.console.wizard.draft import (
     GENERAL,
     Draft,
@@ -24,10 +26,66 @@ from sluicegate.admin.console.wizard.draft import (
     recipient_problems,
 )
 from sluicegate.admin.editor import Proposal
+from sluicegate.admin.identity import Admin
 from sluicegate.admin.recipient_access import NewCredential
+from sluicegate.admin.shares_file_parts import Content, SharePart, same_name
 from sluicegate.api.errors import InvalidRequest, SluicegateError, Unavailable
 from sluicegate.config import Settings
+from sluicegate.database.names import name_key
 from sluicegate.tables.refs import at_ref
+
+
+def part_of(draft: Draft) -> Part:
+    """What the changes of a draft depend on."""
+    names = [*draft.recipients, *filter(None, [draft.new_recipient])]
+    return joined(share_part(draft.share, draft.schema, draft.name), recipient_part(names))
+
+
+def declare(draft: Draft, admin: Admin, stored: StoredShares) -> Content:
+    """The shares file that adds the table of a draft, and grants its share."""
+    admin.check_share(draft.share)
+    share, content = _share(draft, stored)
+    recipients = _recipients(draft, admin, stored, share)
+    return {"shares": {share: content}} | ({"recipients": recipients} if recipients else {})
+
+
+def _share(draft: Draft, stored: StoredShares) -> tuple[str, Content]:
+    """The share with the table."""
+    found = SharePart((draft.share,)).read(stored)
+    content: Content = {} if found is None else deepcopy(found)
+    name = str(content.pop("name", draft.share))
+    schemas = content.setdefault("schemas", {})
+    schema = same_name(schemas, draft.schema) or draft.schema
+    tables = schemas.setdefault(schema, {}).setdefault("tables", {})
+    if (existing := same_name(tables, draft.name)) is not None:
+        raise InvalidRequest(
+            f"there is a table {name}.{schema}.{existing} already: choose another name, or change that "
+            "table"
+        )
+    tables[draft.name] = draft.entry
+    return name, content
+
+
+def _recipients(draft: Draft, admin: Admin, stored: StoredShares, share: str) -> dict[str, Any]:
+    """The chosen recipients with the grant, and the new one."""
+    known = stored.export(recipients=True).get("recipients", {})
+    found: dict[str, Any] = {}
+    for wanted in draft.recipients:
+        name = same_name(known, wanted)
+        if name is None or not admin.manages_recipient(known[name].get("shares", ())):
+            raise InvalidRequest(f"there is no recipient '{wanted}' to which you can grant the share")
+        shares = known[name].get("shares", [])
+        if name_key(share) not in map(name_key, shares):
+            shares = [*shares, share]
+        found[name] = known[name] | {"shares": shares}
+    if draft.new_recipient:
+        if same_name(known, draft.new_recipient) is not None:
+            raise InvalidRequest(
+                f"there is a recipient '{draft.new_recipient}' already: choose it from the list"
+            )
+        found[draft.new_recipient] = draft.recipient | {"shares": [share]}
+    return found
+
 
 Step = Literal["options", "recipients", "review", "apply"]
 

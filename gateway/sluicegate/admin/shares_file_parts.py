@@ -70,7 +70,7 @@ class SharedResource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SharePlace:
+class SharePart:
     """A share, one of its schemas, or a table of one."""
 
     names: tuple[str, ...]
@@ -169,7 +169,7 @@ class SharePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class RecipientPlace:
+class RecipientPart:
     """A recipient with its grants."""
 
     recipient: str
