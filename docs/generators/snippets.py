@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from sluicegate.access.activation.snippets.all import SNIPPETS
+from sluicegate.access.activation.page import SNIPPETS
 from sluicegate.access.activation.snippets.model import Code, Snippet, Steps, Text, Values
 
 FOLDER = "quickstart/recipients"

@@ -17,8 +17,7 @@ from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.grants import Grants
 from sluicegate.access.limits.assembly import limit_addresses, recipient_limits
 from sluicegate.access.limits.recipients import RecipientLimiter
-from sluicegate.access.recipients.expiring import ExpiringCredentials
-from sluicegate.access.recipients.expiry_warnings import ProfileWarnings
+from sluicegate.access.recipients.expiring import ExpiringCredentials, ProfileWarnings
 from sluicegate.api import FormatType, TableFormat
 from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.audit.assembly import audit_log

@@ -216,7 +216,7 @@ def test_every_module_has_tests() -> None:
 
 
 def test_tests_that_import_a_module_come_first() -> None:
-    tests = suite(ROOT, Path("gateway/sluicegate/access/authentication/oidc/discovery.py"))
+    tests = suite(ROOT, Path("gateway/sluicegate/access/authentication/oidc/keys.py"))
     assert tests[0] == "tests/access/authentication/oidc/test_issuer_keys.py"
     assert "tests/access/authentication/oidc/test_oidc.py" in tests[1:]
     assert suite(ROOT, Path("plugins/s3/src/sluicegate_s3/signer.py"))[0] == (

@@ -177,3 +177,15 @@ def _is_selected(name: str, source: Source) -> bool:
 def _matching(name: str, patterns: Sequence[str]) -> str | None:
     folded = name.casefold()
     return next((each for each in patterns if fnmatchcase(folded, each.casefold())), None)
+
+
+def empty_catalog(selected: Selection[ListedSchema], listed: int, catalog: Catalog) -> str | None:
+    """Explain why a catalog that is shared entirely has no schemas; `None` if it has some."""
+    reason = selected.reason_for_none(listed, catalog.reason_for_no_schemas)
+    return None if reason is None else f"0 schemas: {reason}"
+
+
+def empty_schema(selected: Selection[ListedTable], listed: int, catalog: Catalog) -> str | None:
+    """Explain why a schema that is shared entirely has no tables; `None` if it has some."""
+    reason = selected.reason_for_none(listed, catalog.reason_for_none)
+    return None if reason is None else f"0 tables: {reason}"

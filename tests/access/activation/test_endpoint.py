@@ -15,7 +15,7 @@ from support.servers.migrated import new_sqlite
 
 from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.activation.links import ActivationLinks
-from sluicegate.access.activation.snippets.all import SNIPPETS
+from sluicegate.access.activation.page import SNIPPETS
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import Unavailable

@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sluicegate.access.activation.snippets.all import SNIPPETS
-from sluicegate.access.activation.snippets.markup import snippets_html
+from sluicegate.access.activation.page import SNIPPETS, snippets_html
 from sluicegate.access.activation.snippets.model import Code, Snippet, Steps, Text, Values
 
 VALUES = Values("config.share", "https://share.example/delta-sharing", "https://share.example/iceberg")

@@ -6,7 +6,7 @@ import pytest
 from access.conftest import Apply
 from support.process.clock import Clock
 
-from sluicegate.access.authentication.imported_tokens import ImportedTokens
+from sluicegate.access.authentication.bearer_tokens import ImportedTokens
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.imported_tokens import import_token, is_guessable
 from sluicegate.access.recipients.secrets import digest

@@ -26,7 +26,7 @@ from sluicegate.access.authentication.jwt import (
     WebToken,
     WebTokens,
 )
-from sluicegate.access.authentication.oauth.signing import PeriodicKeys
+from sluicegate.access.authentication.oauth.own_tokens import PeriodicKeys
 from sluicegate.access.grants import Grants
 from sluicegate.api import AuthenticationRequest, Authenticator, Principal
 from sluicegate.api.errors import NotAuthenticated, Unauthenticated

@@ -10,7 +10,7 @@ from support.gateways.in_process import Answer, InProcessGateway, Request, in_pr
 from support.gateways.limited_lake import FILES, QUERY, new_tokens, write_lake
 from support.servers.postgres import PostgresServer
 
-from sluicegate.access.limits import sync
+from sluicegate.access.limits import assembly
 from sluicegate.config import load_settings
 
 SECONDS = 30
@@ -19,7 +19,7 @@ SECONDS = 30
 def test_two_gateways_on_one_database_share_a_quota(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "INTERVAL", 0.01)
+    monkeypatch.setattr(assembly, "INTERVAL", 0.01)
     recipients, database = {"acme": {"files_per_day": 2 * FILES}}, postgres.new_database()
     write_lake(tmp_path, recipients, {"database": database})
     [token] = new_tokens(database, recipients).values()

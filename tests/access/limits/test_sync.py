@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import update
 from support.process.clock import Clock
 
+from sluicegate.access.limits.assembly import LimitSync
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.limits.rows import RETENTION_DAYS, load_use
-from sluicegate.access.limits.sync import LimitSync
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import RateLimited, Unavailable
 from sluicegate.config.sections.limits import RecipientLimitSettings

@@ -8,9 +8,7 @@ import logging
 import pytest
 from support.process.clock import Clock
 
-from sluicegate.access.recipients import expiry_warnings
-from sluicegate.access.recipients.expiring import ExpiringCredentials, expiring
-from sluicegate.access.recipients.expiry_warnings import ProfileWarnings
+from sluicegate.access.recipients.expiring import ExpiringCredentials, ProfileWarnings, expiring
 from sluicegate.access.recipients.imported_tokens import import_token
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api import Event, Principal
@@ -102,7 +100,10 @@ async def test_a_check_sets_the_metric_and_reports_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     measured: list[tuple[str, float]] = []
-    monkeypatch.setattr(expiry_warnings, "gauge", lambda name, value: measured.append((name, value)))
+    monkeypatch.setattr(
+        "sluicegate.access.recipients.expiring.gauge",
+        lambda name, value: measured.append((name, value)),
+    )
     issued = await recipients.create("acme", token_lifetime=40)
     events: list[Event] = []
     warnings = ProfileWarnings(credentials, events.append, now=clock)

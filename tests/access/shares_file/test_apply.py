@@ -285,7 +285,7 @@ async def test_a_failure_midway_changes_nothing(
         return made[-1]
 
     made: list[str] = []
-    monkeypatch.setattr("sluicegate.access.shares_file.write.uuid4", fail)
+    monkeypatch.setattr("sluicegate.access.shares_file.apply.uuid4", fail)
     more = FIRST.replace("orders:", "deliveries:").replace(
         "  sales:", "  new: {schemas: {x: {}}}\n  sales:"
     )

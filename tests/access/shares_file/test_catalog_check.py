@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from support.servers.migrated import new_sqlite
 
-from sluicegate.access.empty_sources import empty_schema
-from sluicegate.access.selection import select_tables
+from sluicegate.access.selection import empty_schema, select_tables
 from sluicegate.api import ListedTable, SharedSchemaSource
 from sluicegate.cli.main import run
 from sluicegate_testing.fakes import MemoryCatalog

@@ -14,9 +14,9 @@ from sqlalchemy import Row, Update, delete, insert, select, update
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.activation.link import ASK, RULE, Link, LinkState, NewLink
 from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
-from sluicegate.access.recipients.issuing import RecipientIssuer, Requested
 from sluicegate.access.recipients.rows import existing_recipient, withdraw_links
 from sluicegate.access.recipients.secrets import digest
+from sluicegate.access.recipients.service import RecipientIssuer, Requested
 from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.config.sections.recipients import RecipientSettings

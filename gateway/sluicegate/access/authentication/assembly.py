@@ -9,8 +9,7 @@ from starlette.routing import Route
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import Authentication
-from sluicegate.access.authentication.bearer_tokens import BearerTokens
-from sluicegate.access.authentication.imported_tokens import ImportedTokens
+from sluicegate.access.authentication.bearer_tokens import BearerTokens, ImportedTokens
 from sluicegate.access.authentication.jwt import TokenVerifier, VerifiedTokens, WebTokens
 from sluicegate.access.authentication.oauth.endpoint import TokenEndpoint
 from sluicegate.access.authentication.plugin import PluginAuthenticator

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +26,27 @@ from sluicegate.api.principals import Principal
 from sluicegate.audit.trail import note_claim
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database.reads import RecipientRecord
+
+
+def expiry(claims: Mapping[str, Any], now: float, leeway: int = 0) -> float:
+    """Return the expiry of a token in seconds since the epoch, with leeway. It may be in the past."""
+    if _time(claims, "nbf", now) > now + leeway:
+        raise invalid_token("it is not yet valid")
+    return _time(claims, "exp", 0) + leeway
+
+
+def invalid_token(reason: str) -> Unauthenticated:
+    """The error for a token that is not valid."""
+    return Unauthenticated(f"the access token is not valid: {reason}")
+
+
+def _time(claims: Mapping[str, Any], claim: str, default: float) -> float:
+    """A NumericDate (RFC 7519, section 2)."""
+    value = claims.get(claim, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise invalid_token(f"its claim {claim} is not a time")
+    return value
+
 
 _LONGEST = 16_384
 _KEPT = 10_000

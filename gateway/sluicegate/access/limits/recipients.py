@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sluicegate.access.limits.addresses import address_key
 from sluicegate.access.limits.bucket import TokenBuckets
 from sluicegate.access.limits.daily_use import Amount, DailyUse
-from sluicegate.access.limits.headers import Quota, rate_limit_headers
 from sluicegate.access.limits.models import RecipientLimits
 from sluicegate.access.limits.refusals import (
     DAY_SECONDS,
@@ -22,6 +22,36 @@ from sluicegate.access.limits.refusals import (
 )
 from sluicegate.config.sections.limits import AddressLimitSettings, RecipientLimitSettings
 from sluicegate.telemetry.context import add_response_headers
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A limit of a recipient, and what is left of it.
+
+    Attributes:
+        window: Seconds.
+        resets: Seconds until everything is available again.
+    """
+
+    name: str
+    size: int
+    window: int
+    left: int
+    resets: int
+
+
+def rate_limit_headers(quotas: Iterable[Quota]) -> list[tuple[bytes, bytes]]:
+    """The headers as ASGI messages contain them; none without quotas."""
+    shown = tuple(quotas)
+    if not shown:
+        return []
+    policies = (f'"{each.name}";q={each.size};w={each.window}' for each in shown)
+    states = (f'"{each.name}";r={each.left};t={each.resets}' for each in shown)
+    return [
+        (b"ratelimit-policy", ", ".join(policies).encode()),
+        (b"ratelimit", ", ".join(states).encode()),
+    ]
+
 
 _BUCKETS = 20_000
 _NO_LIMITS = RecipientLimits()

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sluicegate.access.empty_sources import empty_catalog, empty_schema
 from sluicegate.access.selection import (
+    empty_catalog,
+    empty_schema,
     select_assets,
     select_schemas,
     select_tables,

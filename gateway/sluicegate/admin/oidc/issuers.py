@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.oidc.claims import IssuerClaims
-from sluicegate.access.authentication.oidc.source import KeySource
+from sluicegate.access.authentication.oidc.keys import KeySource
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.oidc.identity import AdminIdentity, mapped_values
 from sluicegate.api.errors import Unauthenticated

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sluicegate.access.limits.listing import RecipientUse, list_use
+from sluicegate.access.limits.rows import RecipientUse, list_use
 from sluicegate.access.recipients.summaries import RecipientSelection
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute

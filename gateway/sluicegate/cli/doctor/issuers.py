@@ -19,8 +19,8 @@ def issuer_checks(settings: Settings) -> Iterator[Check]:
 
 
 async def _check(section: OidcSettings) -> AsyncIterator[Finding]:
-    from sluicegate.access.authentication.oidc.discovery import KeyFetcher
     from sluicegate.access.authentication.oidc.fetch import FetchFailed
+    from sluicegate.access.authentication.oidc.keys import KeyFetcher
 
     fetcher = KeyFetcher(section)
     try:

@@ -16,9 +16,8 @@ from sluicegate.access.authentication.oauth.endpoint import (
     refusal_response,
 )
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
-from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify_token
+from sluicegate.access.authentication.oauth.own_tokens import PeriodicKeys, sign_token, verify_token
 from sluicegate.access.authentication.oauth.requests import MAX_BODY, OAuthError, TokenRequest
-from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.rest.responses import SCOPE

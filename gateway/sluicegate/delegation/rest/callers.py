@@ -24,7 +24,7 @@ from sluicegate.http.concurrency_limit import slots_of
 
 if TYPE_CHECKING:
     from sluicegate.access.authentication.oidc.claims import IssuerClaims
-    from sluicegate.access.authentication.oidc.source import KeySource
+    from sluicegate.access.authentication.oidc.keys import KeySource
     from sluicegate.delegation.rest.access_tokens import ServiceTokens
 
 
@@ -121,7 +121,7 @@ class Callers:
             from sluicegate.access.authentication.oidc.claims import (
                 IssuerClaims,  # imports aiohttp and PyJWT
             )
-            from sluicegate.access.authentication.oidc.source import KeySource
+            from sluicegate.access.authentication.oidc.keys import KeySource
 
             sources = [(each, KeySource.of(each, lambda: None)) for each in self._settings.issuers]
             self._issuers = [

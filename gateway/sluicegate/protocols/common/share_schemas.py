@@ -13,9 +13,14 @@ from typing import TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate._util.lru import LRU
-from sluicegate.access.empty_sources import empty_catalog, empty_schema
 from sluicegate.access.grants import Grants
-from sluicegate.access.selection import Selection, select_schemas, select_tables
+from sluicegate.access.selection import (
+    Selection,
+    empty_catalog,
+    empty_schema,
+    select_schemas,
+    select_tables,
+)
 from sluicegate.api import (
     Catalog,
     ListedTable,

@@ -17,7 +17,7 @@ from support.servers.migrated import new_sqlite
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.jwt import TokenVerifier, VerifiedTokens, WebTokens
 from sluicegate.access.authentication.oauth.access_tokens import AccessTokenIssuer
-from sluicegate.access.authentication.oauth.signing import PERIOD_SECONDS, PeriodicKeys
+from sluicegate.access.authentication.oauth.own_tokens import PERIOD_SECONDS, PeriodicKeys
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import Unauthenticated

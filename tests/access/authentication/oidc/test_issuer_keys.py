@@ -25,10 +25,8 @@ from support.servers.issuer import (
     running_issuer,
 )
 
-from sluicegate.access.authentication.oidc.discovery import KeyFetcher
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
-from sluicegate.access.authentication.oidc.keys import KeySet
-from sluicegate.access.authentication.oidc.source import KeySource
+from sluicegate.access.authentication.oidc.keys import KeyFetcher, KeySet, KeySource
 from sluicegate.api.errors import Unavailable
 from sluicegate.config import OidcSettings
 from sluicegate_testing.servers._certificate import make_certificate
@@ -233,7 +231,7 @@ async def test_discovery_leads_to_no_other_scheme(issuer: Issuer, jwks_uri: str)
 # A process of its own: which authorities aiohttp trusts is decided when it is imported.
 FETCH = """
 import asyncio, sys
-from sluicegate.access.authentication.oidc.discovery import KeyFetcher
+from sluicegate.access.authentication.oidc.keys import KeyFetcher
 from sluicegate.access.authentication.oidc.fetch import FetchFailed
 from sluicegate.config import OidcSettings
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from sluicegate.access.authentication.jwt import TokenVerifier, Verified, WebToken
-from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify_token
-from sluicegate.access.authentication.oauth.signing import PeriodicKeys
+from sluicegate.access.authentication.oauth.own_tokens import PeriodicKeys, sign_token, verify_token
 from sluicegate.access.authentication.recipient_checks import check_credential
 from sluicegate.access.grants import Grants
 from sluicegate.api.errors import Unauthenticated

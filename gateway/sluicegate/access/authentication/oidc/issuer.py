@@ -8,7 +8,7 @@ from typing import Any
 
 from sluicegate.access.authentication.jwt import TokenVerifier, Verified, WebToken
 from sluicegate.access.authentication.oidc.claims import IssuerClaims
-from sluicegate.access.authentication.oidc.source import KeySource
+from sluicegate.access.authentication.oidc.keys import KeySource
 from sluicegate.access.grants import Grants
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.config import OidcSettings

@@ -6,8 +6,8 @@ import base64
 from dataclasses import dataclass
 from urllib.parse import quote_plus
 
-from sluicegate.access.authentication.oidc.discovery import WELL_KNOWN
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
+from sluicegate.access.authentication.oidc.keys import WELL_KNOWN
 from sluicegate.api.errors import Unauthenticated, Unavailable
 from sluicegate.config.admin.console import ConsoleOidcSettings
 from sluicegate.config.sections.authentication import check_key_address

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.activation.link import NewLink
-from sluicegate.access.limits.listing import RecipientUse, recipient_use
+from sluicegate.access.limits.rows import RecipientUse, recipient_use
 from sluicegate.access.recipients.details import oidc_identities
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import PreconditionFailed, entity_tag
