@@ -12,7 +12,7 @@ import pytest
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.cli.main import run
 from sluicegate.cli.reference_server import read
-from sluicegate.cli.reference_server.locations import translate_location
+from sluicegate.cli.reference_server.shares import translate_location
 from sluicegate.config import load_settings
 
 Capture = pytest.CaptureFixture[str]

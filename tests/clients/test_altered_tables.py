@@ -22,7 +22,7 @@ from support.process.random_cases import times
 from support.tables.reader_tables.altered import AlteredTables
 from support.tables.rows import assert_same_rows
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),

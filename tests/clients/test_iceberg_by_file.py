@@ -20,7 +20,7 @@ from pyiceberg.exceptions import BadRequestError, NoSuchTableError
 from support.gateways.reader_gateway import SCHEMA, SHARE, ReaderGateway
 from support.tables.reader_tables.tables import served_tables
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Iceberg does not yet support 'ns'"),

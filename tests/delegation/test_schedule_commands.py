@@ -111,7 +111,7 @@ def test_selected_tasks_are_cancelled_and_retried(
     assert "TABLE_VACUUM SUBMITTED: 6" in shown
     assert "cancel would change 6 tasks" in shown
     assert len(listed(capsys, "SUBMITTED")) == 12
-    monkeypatch.setattr("sluicegate.cli.confirmation.can_prompt", lambda: True)
+    monkeypatch.setattr("sluicegate.cli.terminal.can_prompt", lambda: True)
     monkeypatch.setattr("click.confirm", lambda question, err: False)
     assert run(("tasks", "cancel", "--operation", "TABLE_VACUUM")) == 1
     assert "nothing changed" in capsys.readouterr().err

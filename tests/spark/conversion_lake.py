@@ -35,7 +35,7 @@ from support.tasks.spark_tasks import (
     write_delegation,
 )
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:

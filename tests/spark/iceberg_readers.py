@@ -17,7 +17,7 @@ from support.clients.recipient import Recipient, Refusal
 from support.gateways.gateway import RunningGateway
 from support.gateways.iceberg_rest import SCHEMA, SHARE
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from support.gateways.iceberg_rest import SCHEMA, WAREHOUSE
 from support.servers.iceberg_java import store_properties
 from support.tasks.spark_tasks import SparkTasks, task
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from support.process.random_cases import one_of
 from support.servers.task_engine import TaskEngine
 from support.tables.reader_tables.own import OWN
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from spark.conversion_lake import BUCKET, NAMESPACE, ConversionLake, conversion_
 from spark.iceberg_tables import MERGE_ON_READ
 from support.servers.task_engine import TaskEngine
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from support.gateways.s3_lake import s3_lake, storage_of
 from support.servers.delegation import API
 from support.tasks.spark_tasks import SparkTasks, task
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 from sluicegate_testing.servers.seaweedfs import Identity
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from support.process.random_cases import one_of
 from support.process.spark import require_spark
 from support.tables.reader_tables.tables import served_tables
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 from sluicegate.protocols.iceberg_rest.view import snapshot_id, version_of
 
 if TYPE_CHECKING:

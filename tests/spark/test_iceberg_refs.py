@@ -8,7 +8,7 @@ import pytest
 from spark.iceberg_readers import IcebergReaders
 from support.gateways.iceberg_rest import SCHEMA
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 pytestmark = [
     pytest.mark.slow,

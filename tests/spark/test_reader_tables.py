@@ -12,7 +12,7 @@ from support.tables.reader_tables.own import OWN
 from support.tables.reader_tables.tables import ReaderTables
 from support.tables.rows import rows_in
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from sluicegate.cli.demo.rows import difference
+from sluicegate.cli.demo.reading import difference
 
 
 def rows_in(folder: Path) -> pa.Table:

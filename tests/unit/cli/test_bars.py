@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.cli.commands.ledger.bar_chart import bar_chart, steps_for
+from sluicegate.cli.commands.ledger.usage import bar_chart, steps_for
 
 _ROWS = st.lists(st.tuples(st.text(max_size=90), st.integers(0, 10**15)), max_size=5)
 

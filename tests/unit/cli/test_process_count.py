@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.cli.processes.count import usable_cpus
+from sluicegate.cli.commands.serve import usable_cpus
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,9 @@ import click
 from sluicegate._util.clock import epoch_ms, ms_of, parse_time
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, Target, get, path_of
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.options import DURATION
+from sluicegate.cli.output import columns, json_option, print_json
 from sluicegate.cli.terminal import report
-from sluicegate.cli.times import DURATION
 
 
 def register(cli: click.Group) -> None:

@@ -14,8 +14,7 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.api.errors import ConfigurationError, NotFound
 from sluicegate.cli.completion import complete_catalogs
 from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.output import columns, json_option, print_json
 from sluicegate.cli.terminal import report
 
 if TYPE_CHECKING:

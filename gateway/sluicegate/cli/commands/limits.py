@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from sluicegate.api.errors import NotFound
-from sluicegate.cli.filters import name_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import given, items
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.options import name_option
+from sluicegate.cli.output import columns, json_option, print_json
 
 _HEADER = ("RECIPIENT", "REQUESTS/MIN", "BURST", "CONCURRENT", "FILES", "BYTES")
 

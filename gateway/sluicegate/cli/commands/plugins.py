@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.cli.context import config_path, given_config_path, load_settings
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.output import columns, json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.plugins.report import PluginReport

@@ -6,8 +6,7 @@ import click
 
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, items, path_of
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.output import columns, json_option, print_json
 
 _HEADER = ("NAME", "OPERATION", "CRON", "TIME ZONE", "STATE", "NEXT", "LAST", "RESULT")
 _ENDED = ("SUCCESS", "FAILURE")

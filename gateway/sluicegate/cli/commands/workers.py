@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from sluicegate.cli.commands.tasks.progress import progress_of
+from sluicegate.cli.commands.tasks.selected import progress_of
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, items
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.output import columns, json_option, print_json
 
 _HEADER = ("WORKER", "TASK", "OPERATION", "TABLE", "STATUS", "PROGRESS", "SINCE", "LEASE UNTIL")
 

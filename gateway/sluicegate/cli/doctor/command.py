@@ -11,7 +11,7 @@ import click
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.context import config_path, load_settings, run_async
-from sluicegate.cli.times import DURATION
+from sluicegate.cli.options import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

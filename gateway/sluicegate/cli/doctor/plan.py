@@ -2,26 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sluicegate.api import LinkSigner
+from sluicegate.api import Catalog, LinkSigner
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.doctor.addresses import address_checks
-from sluicegate.cli.doctor.catalogs import catalog_checks
 from sluicegate.cli.doctor.database import database_checks
-from sluicegate.cli.doctor.issuers import issuer_checks
+from sluicegate.cli.doctor.http import Unreachable, clock_finding, get
 from sluicegate.cli.doctor.results import Check, CheckResult, Finding, run_checks
-from sluicegate.cli.doctor.shared_tables import check_shared_tables
+from sluicegate.cli.doctor.shared_tables import check_shared_tables, check_timestamps
 from sluicegate.cli.doctor.storage import storage_checks
-from sluicegate.cli.doctor.timestamps import check_timestamps
 from sluicegate.cli.doctor.vending import vending_checks
+from sluicegate.config import OidcSettings, Settings
 from sluicegate.config.served_address import reachable
 
 if TYPE_CHECKING:
-    from sluicegate.config import Settings
     from sluicegate.plugins import Instances
+
+
+_SLOW_SECONDS = 5.0
+
+
+def catalog_checks(catalogs: Mapping[str, Catalog]) -> Iterator[Check]:
+    """One check for each catalog."""
+    remedy = "check the catalog's address and the gateway's credentials there"
+    for name, catalog in catalogs.items():
+        yield Check("catalogs", f"catalog {name}", partial(_listing, catalog), remedy)
+
+
+async def _listing(catalog: Catalog) -> AsyncIterator[Finding]:
+    started = time.monotonic()
+    schemas = await catalog.list_schemas()
+    if not schemas:
+        yield Finding("ok", f"responds, and lists no schema: {catalog.reason_for_no_schemas}")
+        return
+    tables = await catalog.listed_tables(schemas[0])
+    seconds = time.monotonic() - started
+    message = f"schemas: {len(schemas)}; tables in '{schemas[0]}': {len(tables)} ({seconds:.1f} s)"
+    if seconds > _SLOW_SECONDS:
+        yield Finding("warning", message, "recipients wait as long: see max_age of the catalog")
+    else:
+        yield Finding("ok", message)
+
+
+_REMEDY = "check issuer and jwks_uri, and that this machine can connect to them"
+
+
+def issuer_checks(settings: Settings) -> Iterator[Check]:
+    """One check for each issuer."""
+    for section in settings.authentication.oidc:
+        yield Check("issuers", section.issuer, partial(_check, section), _REMEDY)
+
+
+async def _check(section: OidcSettings) -> AsyncIterator[Finding]:
+    from sluicegate.access.authentication.oidc.fetch import FetchFailed
+    from sluicegate.access.authentication.oidc.keys import KeyFetcher
+
+    fetcher = KeyFetcher(section)
+    try:
+        await fetcher.fetch()
+        yield Finding("ok", "the keys are available")
+    except FetchFailed as error:
+        yield Finding("failed", str(error), _REMEDY)
+        return
+    finally:
+        await fetcher.aclose()
+    try:
+        answer = await get(section.jwks_uri or section.issuer)
+    except Unreachable:
+        return
+    if (clock := clock_finding("the issuer", answer.clock_difference)) is not None:
+        yield clock
+
 
 GROUPS = (
     "configuration",

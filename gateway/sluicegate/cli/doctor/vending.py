@@ -11,9 +11,8 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api import CredentialVendor, Principal, Scope, Storage, TemporaryCredentials
 from sluicegate.api.errors import PermissionDenied, SluicegateError
-from sluicegate.cli.doctor.failures import failure_text
-from sluicegate.cli.doctor.results import Check, Finding
-from sluicegate.cli.doctor.samples import find_sample, read_byte
+from sluicegate.cli.doctor.results import Check, Finding, failure_text
+from sluicegate.cli.doctor.storage import find_sample, read_byte
 
 _LIFETIME = 900
 NOBODY = Principal("sluicegate-doctor", "sluicegate-doctor", "doctor")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.times import DURATION
+from sluicegate.cli.options import DURATION
 
 if TYPE_CHECKING:
     from sluicegate.cli.reference_server.translate import Names, Translation

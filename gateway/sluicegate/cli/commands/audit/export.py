@@ -14,7 +14,7 @@ import click
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
-from sluicegate.cli.filters import time_options
+from sluicegate.cli.options import time_options
 from sluicegate.cli.terminal import report
 
 if TYPE_CHECKING:

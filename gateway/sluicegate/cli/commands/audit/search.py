@@ -12,12 +12,11 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.audit.records import Outcome
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
-from sluicegate.cli.filters import limit_option, name_option, time_options
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.server import is_remote
 from sluicegate.cli.management.target import Content, given, items
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.options import limit_option, name_option, time_options
+from sluicegate.cli.output import columns, json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.audit.reading.query import AuditQuery, StoredRecord

@@ -7,16 +7,15 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.cli.filters import (
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import flags, given, items
+from sluicegate.cli.options import (
     limit_option,
     name_option,
     table_option,
     time_options,
 )
-from sluicegate.cli.management.run import manage
-from sluicegate.cli.management.target import flags, given, items
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
+from sluicegate.cli.output import columns, json_option, print_json
 
 _HEADER = ("VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
 

@@ -11,9 +11,8 @@ from sluicegate._util.units import format_duration
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
-from sluicegate.cli.times import DURATION
+from sluicegate.cli.options import DURATION
+from sluicegate.cli.output import columns, json_option, print_json
 
 _CREDENTIAL_HEADER = ("CREDENTIAL", "KIND", "STATE", "CREATED", "EXPIRES")
 

@@ -11,12 +11,25 @@ from typing import Any, Literal
 import click
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.cli.commands.recipient.activation import print_link
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, path_of
+from sluicegate.cli.options import DURATION
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.times import DURATION
+
+
+def print_link(made: dict[str, Any], *, as_json: bool = False) -> None:
+    """Print a link on standard output; what to do with it, on standard error."""
+    if as_json:
+        print_json({name: made[name] for name in ("recipient", "activation_url", "expires_at")})
+        return
+    click.echo(made["activation_url"])
+    click.echo(
+        f"{made['recipient']}: send this link over a private channel; it works once, until "
+        f"{made['expires_at']}",
+        err=True,
+    )
+
 
 _STANDARD_OUTPUT = "-"
 

@@ -8,13 +8,16 @@ from typing import IO, Any
 import click
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.cli.commands.tasks.progress import progress_of
-from sluicegate.cli.commands.tasks.selected import change_selected, selecting_options, table_of
+from sluicegate.cli.commands.tasks.selected import (
+    change_selected,
+    progress_of,
+    selecting_options,
+    table_of,
+)
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
-from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.tabular import columns
-from sluicegate.cli.times import DURATION
+from sluicegate.cli.options import DURATION
+from sluicegate.cli.output import columns, json_option, print_json
 
 _HEADER = ("ID", "OPERATION", "REALM", "STATUS", "ATTEMPTS", "PROGRESS", "TABLE", "RECEIVED", "SUMMARY")
 _LEASED = ("ACQUIRING_RESOURCES", "RUNNING")

@@ -15,11 +15,21 @@ from sluicegate.api.errors import (
     SluicegateError,
     Unavailable,
 )
-from sluicegate.cli.confirmation import confirm, yes_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, Target, given, items, path_of
 from sluicegate.cli.output import print_json
-from sluicegate.cli.terminal import report
+from sluicegate.cli.terminal import confirm, report, yes_option
+
+
+def progress_of(progress: Content | None) -> str:
+    """The stage with the numbers of files."""
+    if progress is None:
+        return "-"
+    stage, done, total = (progress[name] for name in ("stage", "files_done", "files_total"))
+    if total is None:
+        return f"{stage} {done}" if done else str(stage)
+    return f"{stage} {done}/{total}"
+
 
 _SHOWN = 10
 
