@@ -15,12 +15,12 @@ from sluicegate.api.delegation.tasks import TaskProgress
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.task_tables import tasks
-from sluicegate.delegation.payloads.task_payload import PURGE, TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.retention import Retention
 from sluicegate.delegation.queue.tasks import TaskQueue
+from sluicegate.delegation.task_payload import PURGE, TaskPayload
 from sluicegate.signing.keyring import KeyRing
 
 _ANY_NUMBER = 1_000_000

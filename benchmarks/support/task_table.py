@@ -11,8 +11,8 @@ from sqlalchemy.dialects import postgresql
 
 from benchmarks.support.task_queue import document
 from sluicegate._util.clock import epoch_ms
-from sluicegate.delegation.payloads.task_payload import PURGE
 from sluicegate.delegation.queue.statements import candidate
+from sluicegate.delegation.task_payload import PURGE
 
 _ENDED = """
 INSERT INTO tasks (id, version, operation, realm, correlation_id, submitted_by, digest, priority,

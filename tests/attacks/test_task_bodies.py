@@ -17,7 +17,7 @@ from support.servers.delegation import API, SECRET, body
 from support.servers.delegation_processes import DelegationProcess, delegation_process, until
 
 from sluicegate.api.errors import MalformedRequest
-from sluicegate.delegation.payloads.limits import MOST_LEVELS, check_shape
+from sluicegate.delegation.task_payload import MOST_LEVELS, check_shape
 
 PLUGIN = """
 import asyncio

@@ -21,7 +21,7 @@ from support.tasks.greedy_executor import REWRITE, GreedyExecutor
 from sluicegate.api.errors import SluicegateError
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 # Fewer do not succeed in each realm.

@@ -31,9 +31,8 @@ from support.tasks.spark_tasks import CATALOG, catalogs_of, write_delegation
 
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.delegation.payloads.task_payload import TaskPayload
-from sluicegate.delegation.queue.records import TaskRecord
-from sluicegate.delegation.queue.states import LEASED
+from sluicegate.delegation.queue.records import LEASED, TaskRecord
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate_spark.engine import EXTENSIONS
 from sluicegate_spark.jvm.redaction import OF_STARTS
 from sluicegate_spark.maintenance.catalog_settings import HTTP_CLIENT

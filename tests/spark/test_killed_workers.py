@@ -35,8 +35,8 @@ from support.tasks.worker_gates import PARTS, build_gates
 
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.records import TaskRecord
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate_testing.secrets import keep_secret
 from sluicegate_testing.servers.seaweedfs import SeaweedFS
 

@@ -152,7 +152,7 @@ class Base:
     @asynccontextmanager
     async def _scheduling(self) -> AsyncIterator[None]:
         """Fire schedules until the block ends. Other services don't import these modules."""
-        from sluicegate.delegation.schedules.assembly import opened_scheduler
+        from sluicegate.delegation.schedules.scheduler import opened_scheduler
 
         parts = (self.settings, self.registry, self.configured, self.store, self.cipher)
         async with opened_scheduler(*parts) as scheduler, _background(scheduler.run):

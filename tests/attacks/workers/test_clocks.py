@@ -28,7 +28,7 @@ from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue import retry_policy
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.leases import Leases
-from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.signing.keyring import KeyRing

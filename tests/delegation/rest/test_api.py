@@ -26,8 +26,7 @@ from support.servers.delegation import (
 from sluicegate.api import TaskFailed
 from sluicegate.database import Store
 from sluicegate.database.task_tables import task_versions, tasks
-from sluicegate.delegation.queue.decode import open_task
-from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.encryption import PayloadCipher, open_task
 from sluicegate.http.serving import address_of, bind, serve_app
 from sluicegate.signing.keyring import KeyRing
 

@@ -14,8 +14,8 @@ from support.servers.delegation import API, PURGE, Desk, Failing, Waiting, body,
 from sluicegate.api import TaskFailed
 from sluicegate.audit.actions import operation_key, read_operations
 from sluicegate.config.sections.delegation import DelegationSettings
+from sluicegate.delegation.queue.records import STATUSES, Status, may_follow
 from sluicegate.delegation.queue.retry_policy import BACKOFF_MULTIPLIER, RetryPolicies
-from sluicegate.delegation.queue.states import STATUSES, Status, may_follow
 from sluicegate.delegation.rest import responses
 from sluicegate.delegation.rest.responses import PREFIX, SCOPE, TOKEN_PATH
 

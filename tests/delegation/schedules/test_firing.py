@@ -22,8 +22,8 @@ from sluicegate.database import Store
 from sluicegate.delegation.queue.new_tasks import create_free
 from sluicegate.delegation.queue.retention import Retention
 from sluicegate.delegation.schedules import submission
-from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firings
+from sluicegate.delegation.schedules.scheduler import FiringRetention
 
 LAKE = {"ops": ["a", "b"], "sales": ["orders", "events"], "sales.emea": ["orders"]}
 TABLES = {"ops.a", "ops.b", "sales.events", "sales.orders", "sales.emea.orders"}

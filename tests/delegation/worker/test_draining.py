@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 from support.servers.delegation import PURGE, Desk, Waiting, payload
 
 from sluicegate.config.sections.delegation import DelegationSettings
-from sluicegate.delegation.queue.decode import open_task
+from sluicegate.delegation.queue.encryption import open_task
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import After

@@ -9,7 +9,7 @@ import pytest
 from support.servers.delegation import PURGE, Desk, RunningClock, Waiting, payload, transient
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskProgress, TaskResult, TaskRun
-from sluicegate.delegation.queue.decode import open_task
+from sluicegate.delegation.queue.encryption import open_task
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.records import TaskRecord
 

@@ -32,13 +32,13 @@ from sluicegate.config import Settings
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
-from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.service import Base
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
 from sluicegate.plugins import ConfiguredExecutor, ConfiguredInstances, Registry

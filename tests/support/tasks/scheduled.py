@@ -23,10 +23,9 @@ from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.tasks import TaskFilter, TaskQueue
 from sluicegate.delegation.schedules.closed_windows import ClosedWindows
-from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import Firing, Firings
 from sluicegate.delegation.schedules.schedule import schedules_of
-from sluicegate.delegation.schedules.scheduler import Scheduler
+from sluicegate.delegation.schedules.scheduler import FiringRetention, Scheduler
 from sluicegate.delegation.schedules.states import ScheduleStates
 from sluicegate.delegation.schedules.submission import Submission
 from sluicegate.signing.keyring import KeyRing

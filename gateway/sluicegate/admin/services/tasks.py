@@ -41,7 +41,7 @@ class Tasks:
         self, values: Mapping[str, str], limit: int, after: str | None = None
     ) -> list[TaskRecord]:
         """The tasks that some filters select, newest first."""
-        from sluicegate.delegation.queue.states import STATUSES
+        from sluicegate.delegation.queue.records import STATUSES
         from sluicegate.delegation.queue.tasks import TaskFilter
 
         status = values.get("status")
@@ -63,7 +63,7 @@ class Tasks:
     async def submit(self, content: bytes, configured: ConfiguredInstances) -> TaskRecord:
         """Submit a task, whose executor must be configured."""
         from sluicegate.delegation.grants import RealmGrants
-        from sluicegate.delegation.payloads.task_payload import TaskPayload
+        from sluicegate.delegation.task_payload import TaskPayload
 
         payload = TaskPayload.parse(content)
         payload.check_operation(configured.operations)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sluicegate.api.delegation.tasks import TaskFailed
+from sluicegate.api.delegation.tasks import DelegatedTask, TableIdentity, TaskFailed, TaskProgress
 from sluicegate.config import Settings
+from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 
 if TYPE_CHECKING:
     from cryptography.fernet import MultiFernet
+
 
 _PURPOSE = "task payloads"
 
@@ -57,3 +59,30 @@ class PayloadCipher:
         from cryptography.fernet import Fernet, MultiFernet
 
         return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in self._keys.keys])
+
+
+def open_task(record: TaskRecord, cipher: PayloadCipher) -> DelegatedTask:
+    """Return the task of a leased record."""
+    parameters: Mapping[str, Any] = record.payload["operation_parameters"]
+    table = parameters["table_identity"]
+    further = {} if record.sealed is None else dict(cipher.decrypt(record.sealed))
+    return DelegatedTask(
+        id=record.id,
+        operation=record.operation,
+        realm=record.realm,
+        table=TableIdentity(
+            table["table_entity_id"],
+            table["catalog_name"],
+            tuple(table["namespace_levels"]),
+            table["table_name"],
+        ),
+        attempt=record.attempt_count,
+        correlation_id=record.correlation_id,
+        stages=record.stages,
+        progress=None if record.progress is None else TaskProgress(**record.progress),
+        properties=parameters.get("properties", {}),
+        metadata_location=parameters.get("metadata_location"),
+        metadata=further.pop("metadata", None),
+        config=further.pop("config", None),
+        further=further,
+    )

@@ -19,11 +19,10 @@ from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.failures import TASK_CANCELLED, WORKER_LOST, AttemptFailure
-from sluicegate.delegation.queue.records import TaskRecord
+from sluicegate.delegation.queue.records import LEASED, TaskRecord
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
 from sluicegate.delegation.queue.running_limits import Candidates, RunningLimits
 from sluicegate.delegation.queue.statements import After, Now, candidate
-from sluicegate.delegation.queue.states import LEASED
 from sluicegate.delegation.queue.transitions import move
 from sluicegate.telemetry import inner_span
 

@@ -12,10 +12,10 @@ from sqlalchemy.exc import IntegrityError
 
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.task_tables import tasks
-from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.statements import After, Now
 from sluicegate.delegation.queue.transitions import create
+from sluicegate.delegation.task_payload import TaskPayload, subject_of
 from sluicegate.telemetry import current_traceparent
 
 

@@ -11,8 +11,8 @@ from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
+from sluicegate.delegation.queue.records import ENDED
 from sluicegate.delegation.queue.statements import Now
-from sluicegate.delegation.queue.states import ENDED
 
 log = logging.getLogger(__name__)
 

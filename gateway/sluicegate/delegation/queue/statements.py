@@ -23,8 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from sluicegate.database.task_tables import task_versions, tasks
-from sluicegate.delegation.queue.records import TaskVersion
-from sluicegate.delegation.queue.states import LEASED, UNFINISHED
+from sluicegate.delegation.queue.records import LEASED, UNFINISHED, TaskVersion
 
 Now = ColumnElement[int]
 """The clock that decides about leases and retries: the database's (`store.clock.NOW`)."""

@@ -14,14 +14,13 @@ from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import task_versions, tasks
-from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import end_cancelled
 from sluicegate.delegation.queue.new_tasks import new_task
-from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
+from sluicegate.delegation.queue.records import LEASED, Status, TaskRecord, TaskVersion
 from sluicegate.delegation.queue.statements import After, Now
-from sluicegate.delegation.queue.states import LEASED, Status
 from sluicegate.delegation.queue.transitions import create, move
+from sluicegate.delegation.task_payload import TaskPayload, subject_of
 from sluicegate.telemetry import span
 from sluicegate.vending.ledger_search import entries_from
 

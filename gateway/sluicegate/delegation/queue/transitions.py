@@ -11,9 +11,8 @@ from sqlalchemy.sql.selectable import TypedReturnsRows
 from sluicegate.api.errors import SluicegateError
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.task_tables import task_versions
-from sluicegate.delegation.queue.records import TaskRecord
+from sluicegate.delegation.queue.records import ENDED, Status, TaskRecord, may_follow
 from sluicegate.delegation.queue.statements import VERSION, After, Now, change, creation, given
-from sluicegate.delegation.queue.states import ENDED, Status, may_follow
 
 _FORGOTTEN: dict[str, Any] = {"sealed": None, "subject": None, "due_at": None, "start_by": None}
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate.http.openapi import load_document
 
 _REFERENCE = "#/components/schemas/{model}"

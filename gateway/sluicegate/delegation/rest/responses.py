@@ -12,8 +12,7 @@ from sluicegate.access.authentication.oauth.endpoint import refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
 from sluicegate.api.errors import SluicegateError, deciding_rule
 from sluicegate.delegation.queue.failures import status_of
-from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
-from sluicegate.delegation.queue.states import asynchronous_name
+from sluicegate.delegation.queue.records import TaskRecord, TaskVersion, asynchronous_name
 from sluicegate.delegation.queue.tasks import TaskConflict
 from sluicegate.http.responses import error_response, json_response
 

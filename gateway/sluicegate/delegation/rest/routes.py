@@ -17,13 +17,12 @@ from starlette.routing import Route
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.audit.trail import announce, note_changes, note_resource
 from sluicegate.delegation.grants import RealmGrants
-from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.completion import Watcher
-from sluicegate.delegation.queue.records import TaskRecord
-from sluicegate.delegation.queue.states import STATUSES
+from sluicegate.delegation.queue.records import STATUSES, TaskRecord
 from sluicegate.delegation.queue.tasks import TaskFilter, TaskQueue, no_such_task
 from sluicegate.delegation.rest import responses
 from sluicegate.delegation.rest.callers import Caller, Callers
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate.http.bodies import read_body
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import json_response

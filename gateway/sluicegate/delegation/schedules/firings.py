@@ -20,8 +20,8 @@ from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.task_tables import schedule_firings as firings
 from sluicegate.database.task_tables import schedules, tasks
 from sluicegate.delegation.queue.failures import storable_text
+from sluicegate.delegation.queue.records import UNFINISHED
 from sluicegate.delegation.queue.statements import Now
-from sluicegate.delegation.queue.states import UNFINISHED
 from sluicegate.delegation.schedules.selection import TableName
 from sluicegate.delegation.schedules.states import add_states
 from sluicegate.telemetry import count

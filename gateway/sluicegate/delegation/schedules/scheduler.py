@@ -4,17 +4,60 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
+from sqlalchemy import delete, exists, select
 
 from sluicegate.api.errors import Unavailable
-from sluicegate.database import StatementRefused
-from sluicegate.delegation.schedules.firing_retention import FiringRetention
+from sluicegate.config import Settings
+from sluicegate.database import StatementRefused, Store
+from sluicegate.database.statements.clock import NOW
+from sluicegate.database.task_tables import schedule_firings as firings
+from sluicegate.database.task_tables import tasks
+from sluicegate.delegation.grants import RealmGrants
+from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.schedules.firings import Firings
-from sluicegate.delegation.schedules.schedule import Schedule
+from sluicegate.delegation.schedules.schedule import Schedule, schedules_of
 from sluicegate.delegation.schedules.states import ScheduleStates
 from sluicegate.delegation.schedules.submission import Submission
+from sluicegate.plugins import ConfiguredInstances, Instances, Registry
+from sluicegate.plugins.catalogs.guarded import GuardedCatalog
+from sluicegate.plugins.context import NoLinks
+
+
+class FiringRetention:
+    """Deletes firings after a time. Several processes can do so concurrently."""
+
+    def __init__(self, store: Store, seconds: int, *, now: Now = NOW) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._now = now
+
+    async def prune(self) -> None:
+        """Delete old firings without tasks, except the last one of each schedule.
+
+        The last one is the time until which all times are settled.
+        """
+        later = firings.alias("later")
+        has_later = exists().where(
+            later.c.schedule == firings.c.schedule,
+            later.c.requested_by.is_(None),
+            later.c.fires_at > firings.c.fires_at,
+        )
+        has_tasks = exists().where(tasks.c.firing_id == firings.c.id)
+        is_old = firings.c.opened_at < self._now - self._seconds * 1000
+        has_ended = firings.c.status != "SUBMITTING"
+        query = select(firings.c.id).where(is_old, has_ended, has_later, ~has_tasks)
+        async with self._store.read() as connection:
+            if (await connection.execute(query.limit(1))).first() is None:
+                return
+        async with self._store.append() as connection:
+            await connection.execute(delete(firings).where(firings.c.id.in_(query)))
+
 
 log = logging.getLogger(__name__)
 
@@ -89,3 +132,37 @@ async def _repeated(step: Callable[[], Awaitable[None]], interval: float = _INTE
             log.exception("schedules do not fire now")
         # Slightly less than the interval, so that services don't query simultaneously.
         await anyio.sleep(interval * random.uniform(0.75, 1))  # noqa: S311 (jitter)
+
+
+@asynccontextmanager
+async def opened_scheduler(
+    settings: Settings,
+    registry: Registry,
+    configured: ConfiguredInstances,
+    store: Store,
+    cipher: PayloadCipher,
+    *,
+    now: Now = NOW,
+) -> AsyncIterator[Scheduler]:
+    """Return the scheduler of a service; its catalogs are closed at the end of the block."""
+    schedules = schedules_of(settings.delegation)
+    needed = {
+        each.settings.listed_in
+        for each in schedules.values()
+        if each.times is not None and each.selection.lists_tables
+    }
+    catalogs = tuple(each for each in configured.catalogs if each.name in needed)
+    instances = Instances(
+        registry,
+        replace(configured, catalogs=catalogs, authenticators=(), policies=()),
+        links=NoLinks,
+        guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
+    )
+    firings = Firings(store, now=now)
+    grants = RealmGrants.configured(settings.delegation, configured)
+    submission = Submission(store, schedules, firings, cipher, grants, instances.catalogs, now)
+    retention = FiringRetention(store, settings.delegation.retention, now=now)
+    try:
+        yield Scheduler(schedules, ScheduleStates(store, now=now), firings, submission, retention)
+    finally:
+        await instances.aclose()

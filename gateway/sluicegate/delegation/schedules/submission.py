@@ -4,29 +4,112 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 import anyio
+import anyio.to_thread
 from pydantic import ValidationError
 from sqlalchemy import select
 
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api import Catalog
-from sluicegate.api.errors import SluicegateError, Unavailable
+from sluicegate.api.delegation.reports import UNSTORABLE
+from sluicegate.api.errors import ConfigurationError, NotFound, SluicegateError, Unavailable
 from sluicegate.database import StatementRefused, Store
 from sluicegate.database.statements.clock import NOW
+from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.grants import RealmGrants
-from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.new_tasks import Origin, create_free
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firings, storable_message
-from sluicegate.delegation.schedules.listing import SelectedTables
 from sluicegate.delegation.schedules.schedule import Schedule, StartTimes
-from sluicegate.delegation.schedules.selection import TableName
-from sluicegate.delegation.schedules.succeeded import SucceededTables
+from sluicegate.delegation.schedules.selection import TableName, TableSelection
+from sluicegate.delegation.task_payload import TaskPayload
+
+BATCH = 100
+"""Tables whose tasks are stored in one transaction."""
+_SHOWN = 5
+
+
+class SelectedTables:
+    """The tables of a schedule, sorted by name, from the catalog as it is now."""
+
+    def __init__(self, schedule: Schedule, catalogs: Mapping[str, Catalog]) -> None:
+        self._schedule = schedule
+        self._catalogs = catalogs
+        self.missing: list[str] = []
+        """Schemas that the schedule names, but the catalog does not have."""
+        self.unusable = 0
+        """Number of schemas and tables whose names no task can have."""
+
+    async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
+        """Return the tables in batches."""
+        selection = self._schedule.selection
+        listed = await self._catalog().list_schemas() if selection.lists_schemas else ()
+        for schema in selection.schemas(self._usable(listed)):
+            if after is not None and schema < after.schema:
+                continue
+            names = await self._names(schema) if selection.lists(schema) else ()
+            # A schema can have many thousands of tables.
+            found = await anyio.to_thread.run_sync(selection.tables, schema, self._usable(names))
+            left = [name for name in found if after is None or name > after]
+            for start in range(0, len(left), BATCH):
+                yield left[start : start + BATCH]
+
+    def notes(self) -> Iterator[str]:
+        """What is unusual about the listing, for operators."""
+        if self.unusable:
+            yield f"{self.unusable} names of schemas or tables cannot be those of a task"
+        if self.missing:
+            shown = ", ".join(f"'{name[:100]}'" for name in self.missing[:_SHOWN])
+            more = len(self.missing) - _SHOWN
+            yield f"the catalog has no schema {shown}" + (f" and {more} more" if more > 0 else "")
+
+    def _usable(self, names: Iterable[str]) -> list[str]:
+        """Leave out names that no database can store; a position must be stored."""
+        found = [*names]
+        usable = [each for each in found if not UNSTORABLE.search(each)]
+        self.unusable += len(found) - len(usable)
+        return usable
+
+    async def _names(self, schema: str) -> Sequence[str]:
+        try:
+            return await self._catalog().list_tables(schema)
+        except NotFound:
+            self.missing.append(schema)
+            return ()
+
+    def _catalog(self) -> Catalog:
+        name = self._schedule.settings.listed_in
+        if name not in self._catalogs:
+            raise ConfigurationError(f"there is no catalog '{name}' in the configuration")
+        return self._catalogs[name]
+
+
+class SucceededTables:
+    """The selected tables among those whose tasks of a firing have succeeded, sorted by name."""
+
+    def __init__(self, store: Store, selection: TableSelection, firing_id: str) -> None:
+        self._store = store
+        self._selection = selection
+        self._firing_id = firing_id
+
+    async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
+        """Return the tables in batches."""
+        entity = tasks.c.payload["operation_parameters"]["table_identity"]["table_entity_id"]
+        query = select(entity.as_string()).where(
+            tasks.c.firing_id == self._firing_id, tasks.c.status == "SUCCESS"
+        )
+        async with self._store.read() as connection:
+            found = map(TableName.parse, (await connection.execute(query)).scalars())
+            names = sorted(name for name in found if self._selection.selects(name))
+        left = [name for name in names if after is None or name > after]
+        for start in range(0, len(left), BATCH):
+            yield left[start : start + BATCH]
+
 
 log = logging.getLogger(__name__)
 

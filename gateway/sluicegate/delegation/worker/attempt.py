@@ -20,8 +20,7 @@ from sluicegate.api.delegation.reports import (
 from sluicegate.api.delegation.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import StatementRefused
-from sluicegate.delegation.queue.decode import open_task
-from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.encryption import PayloadCipher, open_task
 from sluicegate.delegation.queue.failures import EXECUTOR_FAILED, AttemptFailure, failure_of, loggable
 from sluicegate.delegation.queue.leases import Beat, Leases
 from sluicegate.delegation.queue.records import TaskRecord

@@ -2,8 +2,7 @@ import pytest
 from support.tasks.records import PAYLOAD, task_record
 
 from sluicegate.api.delegation.tasks import TableIdentity, TaskFailed, TaskProgress
-from sluicegate.delegation.queue.decode import open_task
-from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.encryption import PayloadCipher, open_task
 from sluicegate.signing.keyring import KeyRing
 
 CIPHER = PayloadCipher(KeyRing((b"a key",)))

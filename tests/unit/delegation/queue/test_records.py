@@ -5,8 +5,7 @@ from sqlalchemy import select
 from support.tasks.records import task_record
 from support.tasks.scripted_store import ScriptedStore, row_of
 
-from sluicegate.delegation.queue.records import TaskRecord
-from sluicegate.delegation.queue.states import Status
+from sluicegate.delegation.queue.records import Status, TaskRecord
 
 
 def test_the_description_names_the_operation_and_the_table() -> None:

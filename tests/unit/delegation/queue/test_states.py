@@ -1,6 +1,6 @@
 import pytest
 
-from sluicegate.delegation.queue.states import (
+from sluicegate.delegation.queue.records import (
     ENDED,
     LEASED,
     STATUSES,

@@ -7,9 +7,9 @@ from support.tasks.records import PAYLOAD, task_record
 from support.tasks.scripted_store import ScriptedStore, row_of
 
 from sluicegate.api.errors import NotFound
-from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.tasks import TaskConflict, TaskFilter, TaskQueue
+from sluicegate.delegation.task_payload import TaskPayload
 from sluicegate.signing.keyring import KeyRing
 
 CIPHER = PayloadCipher(KeyRing((b"a key",)))

@@ -4,7 +4,7 @@ from support.tasks.scripted_store import ScriptedStore, row_of
 
 from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.queue import transitions
-from sluicegate.delegation.queue.states import Status
+from sluicegate.delegation.queue.records import Status
 
 BOTH = pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
 RUNNING = task_record(status="RUNNING", version=3, sealed=b"secrets")

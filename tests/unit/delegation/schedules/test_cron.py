@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.process.random_cases import times
 
 from sluicegate._util.clock import ms_of
-from sluicegate.delegation.schedules.cron import CronTimes
+from sluicegate.delegation.schedules.schedule import CronTimes
 
 MINUTE = timedelta(minutes=1)
 # Days on which clocks change, also in zones whose offset has half an hour, and one without a change.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sluicegate._util.clock import ms_of
 from sluicegate.config.sections.schedules import parse_window
-from sluicegate.delegation.schedules.windows import StartWindow
+from sluicegate.delegation.schedules.schedule import StartWindow
 
 CASES = [
     # Within, before, and after a window of one day.

@@ -43,7 +43,7 @@ class TasksPages:
         ]
 
     async def _list(self, call: ConsoleCall) -> Response:
-        from sluicegate.delegation.queue.states import STATUSES
+        from sluicegate.delegation.queue.records import STATUSES
 
         given = {name: call.query(name) for name in TASK_FILTERS}
         wanted = {name: value for name, value in given.items() if value}

@@ -1,1 +1,0 @@
-"""Payloads of tasks: schema, limits, and the locations that they name."""
