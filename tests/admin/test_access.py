@@ -16,7 +16,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import InvalidRequest, NotFound, RateLimited, Unauthenticated
 from sluicegate.cli.main import run
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings
 from sluicegate.database import Store
 from sluicegate_testing.secrets import keep_secret
 

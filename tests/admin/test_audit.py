@@ -11,7 +11,7 @@ from support.audit.records import ignore, numbered
 
 from sluicegate.audit.assembly import audit_log, chain_keys
 from sluicegate.audit.sinks.database.reading import read_heads
-from sluicegate.config.audit.settings import AuditSettings
+from sluicegate.config.sections.audit import AuditSettings
 
 _LATER = {"since": "2100-01-01T00:00:00Z"}  # without the records of these requests
 

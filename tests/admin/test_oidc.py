@@ -17,7 +17,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import PermissionDenied, Unauthenticated, Unavailable
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings
 from sluicegate.database import Store
 
 ROLES = {

@@ -27,7 +27,7 @@ from sluicegate.audit.reading.query import AuditQuery, stored_record
 from sluicegate.audit.reading.search import search, search_files
 from sluicegate.audit.sinks.files.sink import FileSink
 from sluicegate.audit.verification.files import verify_path
-from sluicegate.config.audit.settings import FileSinkSettings
+from sluicegate.config.sections.audit import FileSinkSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import audit_chain_blocks, audit_chains
 

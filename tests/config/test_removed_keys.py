@@ -16,9 +16,9 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.config_check.problems import find_problems
 from sluicegate.cli.main import run
 from sluicegate.config import Settings, load_settings
+from sluicegate.config.deprecated_keys import removed_keys_of, without_removed_keys
 from sluicegate.config.model import SettingsModel
 from sluicegate.config.model_keys import known_keys
-from sluicegate.config.removed_keys import removed_keys_of, without_removed_keys
 from sluicegate.config.yaml import parse_document
 from sluicegate.plugins import Registry, configure
 

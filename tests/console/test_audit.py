@@ -13,7 +13,7 @@ from support.audit.records import EXAMPLE, ignore, numbered
 
 from sluicegate.app import Gateway
 from sluicegate.audit.assembly import audit_log
-from sluicegate.config.audit.settings import AuditSettings
+from sluicegate.config.sections.audit import AuditSettings
 
 HOSTILE = "<script>alert(1)</script>"
 LATER = "since=2100-01-01T00:00"  # without the records of these requests

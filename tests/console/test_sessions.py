@@ -12,8 +12,7 @@ from support.servers.databases import database_url
 
 from sluicegate.admin.console.sessions.service import Sessions
 from sluicegate.admin.oidc.identity import AdminIdentity
-from sluicegate.config.admin.console import ConsoleSettings
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings, ConsoleSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import console_sessions
 

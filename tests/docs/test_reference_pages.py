@@ -17,7 +17,7 @@ import pytest
 from sluicegate import api
 from sluicegate.cli.discovery import MODULES
 from sluicegate.config import Settings
-from sluicegate.config.admin.settings import AdminIssuerSettings
+from sluicegate.config.sections.admin import AdminIssuerSettings
 from sluicegate.plugins import hookspecs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -38,7 +38,7 @@ from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings
 from sluicegate.plugins.configured import ConfiguredInstances
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.signing.keyring import KeyRing

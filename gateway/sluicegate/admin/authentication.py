@@ -19,8 +19,7 @@ from sluicegate.api.errors import (
     RateLimited,
     Unauthenticated,
 )
-from sluicegate.config.admin.console import ConsoleOidcSettings
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings, ConsoleOidcSettings
 
 if TYPE_CHECKING:
     from sluicegate.admin.oidc.issuers import AdminIssuer

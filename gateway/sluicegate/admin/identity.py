@@ -8,7 +8,7 @@ from typing import TypeAlias, get_args
 
 from sluicegate.api.errors import PermissionDenied, SluicegateError
 from sluicegate.api.principals import Principal
-from sluicegate.config.admin.settings import AdminRole
+from sluicegate.config.sections.admin import AdminRole
 from sluicegate.database.names import name_key
 
 Role: TypeAlias = AdminRole

@@ -12,7 +12,7 @@ from sluicegate.api import Event
 from sluicegate.audit.log import NoAuditLog, SinkAuditLog
 from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
-from sluicegate.config.audit.settings import AuditSettings, EventSinkSettings, FileSinkSettings
+from sluicegate.config.sections.audit import AuditSettings, EventSinkSettings, FileSinkSettings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 

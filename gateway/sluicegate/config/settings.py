@@ -15,11 +15,10 @@ from pydantic import (
     field_validator,
 )
 
-from sluicegate.config.admin.console import ConsoleSettings
-from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.config.audit.settings import AuditSection, AuditSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
 from sluicegate.config.secrets import SecretInUrl
+from sluicegate.config.sections.admin import AdminSettings, ConsoleSettings
+from sluicegate.config.sections.audit import AuditSection, AuditSettings
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.config.sections.cache import CacheSettings
 from sluicegate.config.sections.delegation import DelegationSettings

@@ -17,7 +17,7 @@ from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.sinks.files.sink import FileSink
 from sluicegate.audit.verification.files import verify_path
 from sluicegate.audit.verification.findings import VerifiedChain
-from sluicegate.config.audit.settings import FileSinkSettings
+from sluicegate.config.sections.audit import FileSinkSettings
 from sluicegate.signing.keyring import KeyRing
 
 _YEAR = 365 * 86_400

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.config import Settings
-from sluicegate.config.deprecated_keys import RENAMED
+from sluicegate.config.deprecated_keys import RENAMED, without_removed_keys
 from sluicegate.config.large_yaml import Mark
 from sluicegate.config.model_keys import known_keys
-from sluicegate.config.removed_keys import without_removed_keys
 from sluicegate.config.yaml import Document
 
 SECTIONS = frozenset(Settings.model_fields)

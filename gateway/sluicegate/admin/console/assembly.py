@@ -35,8 +35,7 @@ from sluicegate.admin.console.static_files import StaticFiles
 from sluicegate.admin.console.wizard.choosing import ChoosingPages
 from sluicegate.admin.console.wizard.steps import SharingSteps
 from sluicegate.api import ConsolePage
-from sluicegate.config.admin.console import ConsoleSettings
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings, ConsoleSettings
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.parts import GatewayParts

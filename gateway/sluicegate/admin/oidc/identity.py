@@ -9,7 +9,7 @@ from typing import Any
 from sluicegate.admin.identity import ROLES, Admin
 from sluicegate.api.errors import PermissionDenied
 from sluicegate.audit.trail import note_claim
-from sluicegate.config.admin.settings import AdminIssuerSettings, RoleSettings
+from sluicegate.config.sections.admin import AdminIssuerSettings, RoleSettings
 from sluicegate.database.names import name_key
 
 

@@ -11,8 +11,8 @@ from sluicegate.access.authentication.oidc.keys import KeySource
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.oidc.identity import AdminIdentity, mapped_values
 from sluicegate.api.errors import Unauthenticated
-from sluicegate.config.admin.settings import AdminIssuerSettings
 from sluicegate.config.model import LONGEST_TOKEN
+from sluicegate.config.sections.admin import AdminIssuerSettings
 
 _LONGEST_NAME = 255
 

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings
-from sluicegate.config.deprecated_keys import RENAMED, with_current_keys
-from sluicegate.config.plugin_sections import with_plugin_sections
+from sluicegate.config.deprecated_keys import RENAMED, with_current_keys, without_removed_keys
+from sluicegate.config.load import with_plugin_sections
 from sluicegate.config.references import collect_references
-from sluicegate.config.removed_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.source import Reference, Source
 from sluicegate.config.yaml import Document, Location, explain, parse_document, read_text

@@ -29,7 +29,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.database import open_store
 from sluicegate.cli.management.target import ManagedAnswer, Query
 from sluicegate.config import Settings
-from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.sections.admin import AdminSettings
 from sluicegate.database import Store
 from sluicegate.database.engine import DatabaseUnavailable
 from sluicegate.signing.keyring import KeyRing

@@ -17,7 +17,7 @@ from sluicegate.api import (
 )
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import PluginSection, Settings
-from sluicegate.config.removed_keys import without_removed_keys
+from sluicegate.config.deprecated_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.yaml import Location, nearest, validate
 from sluicegate.plugins.checks.realms import realm_problems

@@ -8,7 +8,7 @@ from typing import Any
 import pluggy
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.config.plugin_sections import PLUGIN_GROUP
+from sluicegate.config.load import PLUGIN_GROUP
 from sluicegate.plugins import hookspecs
 from sluicegate.plugins.loading.api_version import NAME, check_version, declared_version, import_hint
 from sluicegate.plugins.loading.installed import InstalledPlugin

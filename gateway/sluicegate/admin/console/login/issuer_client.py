@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
 from sluicegate.access.authentication.oidc.keys import WELL_KNOWN
 from sluicegate.api.errors import Unauthenticated, Unavailable
-from sluicegate.config.admin.console import ConsoleOidcSettings
+from sluicegate.config.sections.admin import ConsoleOidcSettings
 from sluicegate.config.sections.authentication import check_key_address
 
 _BASIC = "client_secret_basic"

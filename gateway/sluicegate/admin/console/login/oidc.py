@@ -19,8 +19,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.oidc.identity import AdminIdentity
 from sluicegate.api.errors import InvalidRequest, Unauthenticated
-from sluicegate.config.admin.console import ConsoleOidcSettings
-from sluicegate.config.admin.settings import AdminIssuerSettings
+from sluicegate.config.sections.admin import AdminIssuerSettings, ConsoleOidcSettings
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 

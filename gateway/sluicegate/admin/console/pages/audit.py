@@ -19,7 +19,7 @@ from sluicegate.api.errors import NotFound
 from sluicegate.audit.assembly import chain_keys
 from sluicegate.audit.records import Outcome
 from sluicegate.config import Settings
-from sluicegate.config.audit.settings import DatabaseSinkSettings
+from sluicegate.config.sections.audit import DatabaseSinkSettings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 

@@ -17,8 +17,7 @@ from sluicegate.admin.identity import Admin
 from sluicegate.admin.oidc.identity import AdminIdentity
 from sluicegate.admin.tokens import admin_of
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
-from sluicegate.config.admin.console import ConsoleSettings
-from sluicegate.config.admin.settings import AdminIssuerSettings, AdminSettings
+from sluicegate.config.sections.admin import AdminIssuerSettings, AdminSettings, ConsoleSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import admins, console_sessions
 from sluicegate.database.async_engine import AsyncConnection

@@ -15,7 +15,7 @@ from sluicegate.audit.own_records import LogEntry
 from sluicegate.audit.sinks.files.chain_files import ChainFiles
 from sluicegate.audit.sinks.files.directory import slots
 from sluicegate.audit.sinks.files.head_file import HeadFile
-from sluicegate.config.audit.settings import FileSinkSettings
+from sluicegate.config.sections.audit import FileSinkSettings
 
 # Seconds that a write can take.
 _TIMEOUT = 10.0
