@@ -14,7 +14,7 @@ from support.process.installed import CATALOG, STORAGE, Site
 
 from sluicegate.api import ConfigurationError, Event
 from sluicegate.config import Settings
-from sluicegate.config.load import PLUGIN_GROUP
+from sluicegate.config.model import PLUGIN_GROUP
 from sluicegate.plugins import Registry, installed_plugins
 from sluicegate.plugins.loading.installed import OWN_PLUGINS, find_plugin
 

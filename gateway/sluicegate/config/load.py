@@ -10,13 +10,11 @@ from typing import Any
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.deprecated_keys import with_current_keys, without_removed_keys
+from sluicegate.config.model import PLUGIN_GROUP
 from sluicegate.config.references import resolve_references
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.settings import Settings
 from sluicegate.config.yaml import Document, read_document, validate
-
-PLUGIN_GROUP = "sluicegate"
-"""The group of the entry points of plugins."""
 
 _LIST = "plugins"
 

@@ -10,6 +10,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from sluicegate._util.units import Duration
 
+PLUGIN_GROUP = "sluicegate"
+"""The group of the entry points of plugins."""
+
 MINIMUM_KEY_LENGTH = 32
 # Seconds. No credential that alone grants access to tables is valid for longer.
 LONGEST_TOKEN = 365 * 86_400

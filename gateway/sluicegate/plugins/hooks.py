@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
 
 from sluicegate.api import (
     CommandServices,
@@ -13,10 +16,9 @@ from sluicegate.api import (
     Event,
     GatewayServices,
 )
-from sluicegate.api.errors import ConfigurationError
+from sluicegate.api.errors import ConfigurationError, SluicegateError
 from sluicegate.config import Settings
-from sluicegate.plugins.events import Notifier
-from sluicegate.plugins.lifespans import LIFESPAN_HOOK, PluginLifespan
+from sluicegate.plugins.failures import failure_reason
 from sluicegate.plugins.loading.host import PluginHost, wrong_result
 from sluicegate.plugins.loading.installed import InstalledPlugin, find_plugin, installed_plugins
 from sluicegate.plugins.registered_types import RegisteredTypes, collect_types
@@ -25,6 +27,108 @@ if TYPE_CHECKING:
     import click
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
+
+
+LIFESPAN_HOOK: Final = "sluicegate_lifespan"
+log = logging.getLogger(__name__)
+
+
+class PluginLifespan(AbstractAsyncContextManager[None]):
+    """The lifespan that a plugin returned."""
+
+    def __init__(self, plugin: InstalledPlugin, context: AbstractAsyncContextManager[object]) -> None:
+        self._plugin = plugin
+        self._context = context
+
+    async def __aenter__(self) -> None:
+        """Enter the plugin's context."""
+        try:
+            await self._context.__aenter__()
+        except (Exception, SystemExit) as error:
+            raise self._failure("starts", error) from error
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        """Leave the plugin's context.
+
+        If the gateway stops because of an error, that error is raised.
+        """
+        try:
+            return await self._context.__aexit__(kind, raised, traceback)
+        except (Exception, SystemExit) as error:
+            failure = self._failure("stops", error)
+            if raised is None:
+                raise failure from error
+            if not _is_only(raised, error):
+                log.warning("%s", failure.for_operators)
+            return False
+
+    def _failure(self, moment: str, error: BaseException) -> ConfigurationError:
+        where = f"plugin {self._plugin} failed in {LIFESPAN_HOOK} while the gateway {moment}"
+        if isinstance(error, SluicegateError):
+            return ConfigurationError(f"{where}: {error.message}", detail=error.detail)
+        return ConfigurationError(f"{where}: {failure_reason(error)}")
+
+
+def _is_only(raised: BaseException, error: BaseException) -> bool:
+    """Whether an error is the one that was raised, or a group of only it, as task groups raise."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(lambda each: each is raised)[1] is None
+    return error is raised
+
+
+HOOK = "sluicegate_on_event"
+
+
+class Notifier:
+    """Calls `on_event` of the plugins that implement it, and awaits the results in the background."""
+
+    def __init__(self, host: PluginHost) -> None:
+        self._host = host
+        self._listeners = tuple(plugin for plugin in host.plugins if host.implements(plugin, HOOK))
+        self._running: set[asyncio.Task[None]] = set()
+
+    def notify(self, event: Event, *, but: str | None = None) -> None:
+        """Call every listening plugin, in the order of the configuration."""
+        for plugin in self._listeners:
+            if plugin.name == but:
+                continue
+            try:
+                answers = self._host.ask(plugin, HOOK, event=event)
+            except ConfigurationError as error:
+                _log_failure(plugin, event, error.__cause__ or error)
+                continue
+            for awaitable in answers:
+                self._start(plugin, event, awaitable)
+
+    async def drain(self, timeout: float | None = None) -> None:
+        """Wait for pending results."""
+        while self._running:
+            done, _ = await asyncio.wait(self._running, timeout=timeout)
+            if not done:
+                return
+
+    def _start(self, plugin: InstalledPlugin, event: Event, awaitable: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(_finish(plugin, event, awaitable))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+async def _finish(plugin: InstalledPlugin, event: Event, awaitable: Awaitable[None]) -> None:
+    try:
+        await awaitable
+    except Exception as error:
+        _log_failure(plugin, event, error)
+
+
+def _log_failure(plugin: InstalledPlugin, event: Event, error: BaseException) -> None:
+    # Only the type of the error: the message of a plugin's upstream can contain secrets.
+    log.warning("plugin %s failed to note the event %s: %s", plugin, event.kind, type(error).__name__)
+
 
 _BEHAVIOURS = {
     "sluicegate_register_routes": "routes",

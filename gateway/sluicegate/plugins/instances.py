@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -18,8 +19,7 @@ from sluicegate.api import (
     TableFormat,
     TaskExecutor,
 )
-from sluicegate.api.errors import ConfigurationError, NotFound, SluicegateError
-from sluicegate.plugins.checks.authenticators import check_authenticator
+from sluicegate.api.errors import ConfigurationError, NotFound, SluicegateError, check_challenge
 from sluicegate.plugins.configured import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
@@ -37,6 +37,25 @@ from sluicegate.plugins.locations import (
     canonical_location,
     spellings_of,
 )
+
+
+def check_authenticator(name: str, kind: str, authenticator: Authenticator) -> None:
+    """Check that an authenticator accepts a request, and that its challenge is valid."""
+    signature = inspect.signature(authenticator.authenticate)
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise ConfigurationError(
+            f"'{name}' (type {kind}): authenticate{signature} must take one AuthenticationRequest, as "
+            "the plugin API 1.0 defines it: upgrade the plugin"
+        ) from None
+    if authenticator.challenge is None:
+        return
+    try:
+        check_challenge(authenticator.challenge)
+    except ValueError as error:
+        raise ConfigurationError(f"'{name}' (type {kind}): {error}") from error
+
 
 Instance = TypeVar("Instance")
 

@@ -14,7 +14,7 @@ from sluicegate.api import AuthenticationRequest, Authenticator, Principal
 from sluicegate.api.errors import ConfigurationError, Unauthenticated, Unavailable
 from sluicegate.database import Store
 from sluicegate.http.responses import error_response
-from sluicegate.plugins.checks.authenticators import check_authenticator
+from sluicegate.plugins.instances import check_authenticator
 
 REQUEST = AuthenticationRequest("GET", "/")
 

@@ -10,8 +10,8 @@ from support.process.installed import CATALOG, Site
 import sluicegate
 from sluicegate.api import API_VERSION, ConfigurationError
 from sluicegate.plugins import Registry
-from sluicegate.plugins.loading import api_version
-from sluicegate.plugins.loading.api_version import declared_version
+from sluicegate.plugins.loading import host
+from sluicegate.plugins.loading.host import declared_version
 
 GATEWAY = f"sluicegate {sluicegate.__version__}"
 MAJOR, MINOR = map(int, API_VERSION.split("."))
@@ -70,7 +70,7 @@ def test_a_plugin_runs_on_later_minor_versions_and_on_no_other_major_version(
     site: Site, monkeypatch: pytest.MonkeyPatch, offered: str, loads: bool
 ) -> None:
     site.install("one", declaring("1.2"))
-    monkeypatch.setattr(api_version, "API_VERSION", offered)
+    monkeypatch.setattr(host, "API_VERSION", offered)
     if loads:
         assert list(Registry.load(["one"]).types.catalogs) == ["one"]
     else:
@@ -81,7 +81,7 @@ def test_a_plugin_runs_on_later_minor_versions_and_on_no_other_major_version(
 def test_a_plugin_for_an_api_that_has_ended_is_refused(
     site: Site, monkeypatch: pytest.MonkeyPatch, declared: str
 ) -> None:
-    monkeypatch.setattr(api_version, "API_VERSION", "2.0")
+    monkeypatch.setattr(host, "API_VERSION", "2.0")
     site.install("one", declared)
     assert refusal().endswith(UPGRADE_PLUGIN)
 

@@ -20,8 +20,7 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.config.deprecated_keys import without_removed_keys
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.yaml import Location, nearest, validate
-from sluicegate.plugins.checks.realms import realm_problems
-from sluicegate.plugins.checks.schedules import schedule_problems
+from sluicegate.plugins.checks.delegation import realm_problems, schedule_problems
 from sluicegate.plugins.configured import (
     Configured,
     ConfiguredAuthenticator,

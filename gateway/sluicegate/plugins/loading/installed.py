@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.config.load import PLUGIN_GROUP
+from sluicegate.config.model import PLUGIN_GROUP
 from sluicegate.config.yaml import nearest
 
 # The gateway names no other distribution in a command: anybody can register a name on an index.
