@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time
@@ -11,7 +12,7 @@ from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
 from opentelemetry.metrics import _Gauge as Gauge  # OpenTelemetry has no public name for it yet
 from opentelemetry.util.types import AttributeValue
 
-from sluicegate.telemetry.silence import is_silent
+from sluicegate.telemetry.context import is_silent
 
 CounterName = Literal[
     "sluicegate.answers",
@@ -277,3 +278,17 @@ def count_connection(state: str, n: int) -> None:
     """Add to the number of connections to the database, which are idle or used."""
     if _instruments is not None:
         _instruments.connections.add(n, {"state": state})
+
+
+_INTERVAL = 0.5
+
+
+async def measure_event_loop() -> None:
+    """Record the delay twice a second, until canceled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + _INTERVAL
+        await asyncio.sleep(_INTERVAL)
+        recorded = instruments()
+        if recorded is not None:
+            recorded.loop_delay.record(max(0.0, loop.time() - due))

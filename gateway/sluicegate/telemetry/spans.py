@@ -24,7 +24,7 @@ from opentelemetry.util.types import AttributeValue
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.telemetry import metrics
-from sluicegate.telemetry.silence import is_silent
+from sluicegate.telemetry.context import is_silent
 
 _nothing: AbstractContextManager[Span] = nullcontext(trace.INVALID_SPAN)
 # W3C Trace Context, "traceparent Header", version 00.

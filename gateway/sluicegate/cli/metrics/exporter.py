@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sluicegate._util.tasks import cancel_all
 from sluicegate.config import TelemetrySettings
 from sluicegate.telemetry import metrics
-from sluicegate.telemetry.event_loop import measure_event_loop
+from sluicegate.telemetry.metrics import measure_event_loop
 from sluicegate.telemetry.setup import configure, prometheus_metrics
 
 if TYPE_CHECKING:
