@@ -55,7 +55,7 @@ from sluicegate.telemetry.metrics import instruments
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 
 if TYPE_CHECKING:
     from sluicegate.admin.assembly import AdminApi

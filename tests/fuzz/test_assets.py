@@ -14,7 +14,7 @@ from support.fuzz.fuzzing import Fuzzer
 from support.gateways.in_process import Answer
 
 from sluicegate.api import CredentialVendor
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 from sluicegate_testing.fakes import MemoryVendor
 
 _KINDS = ("volume", "model", "skill")

@@ -19,8 +19,8 @@ from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.context import NoLinks
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.entries import LedgerEntry
+from sluicegate.vending.issue import Vendors
 from sluicegate.vending.ledger_search import LedgerQuery, find_entries
-from sluicegate.vending.select import Vendors
 from sluicegate_testing.fakes import MemoryVendor
 
 __all__ = ["database_url", "store"]

@@ -23,7 +23,7 @@ from sluicegate.api.budget import TableLimits
 from sluicegate.vending.usage.models import USAGE_BY, UsageQuery, parse_day
 from sluicegate.vending.usage.reads.daily_table import DailyTable
 from sluicegate.vending.usage.reads.models import GROUPED, Key, Reads, ReadsReport
-from sluicegate.vending.usage.reads.report import read_reads
+from sluicegate.vending.usage.report import read_reads
 
 TODAY = parse_day(LAST_DAY.isoformat())
 MONTH = UsageQuery("day", TODAY - 29, TODAY)

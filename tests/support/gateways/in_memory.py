@@ -24,7 +24,7 @@ from sluicegate.api import (
 )
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.vending import Vending
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 from sluicegate_testing.fakes import MemoryCatalog, VendingStorage
 
 

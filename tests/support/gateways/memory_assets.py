@@ -32,7 +32,7 @@ from sluicegate.protocols.delta_sharing.assets.routes import AssetEndpoints
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.vending import Vending
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 from sluicegate_testing.fakes import MemoryCatalog
 
 MAX_BODY = 1_000

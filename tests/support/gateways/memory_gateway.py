@@ -29,7 +29,7 @@ from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 from sluicegate_testing.fakes import MemoryCatalog
 
 PUBLIC_URL = "https://gateway.example"

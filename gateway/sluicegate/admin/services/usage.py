@@ -66,7 +66,7 @@ class UsageReports:
         """
         query = self.query(admin, values)
         table = self._daily
-        from sluicegate.vending.usage.reads.report import read_reads  # loads Arrow
+        from sluicegate.vending.usage.report import read_reads  # loads Arrow
 
         return await read_reads(table, query)
 

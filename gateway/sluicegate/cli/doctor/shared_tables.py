@@ -57,7 +57,7 @@ async def check_shared_tables(settings: Settings, instances: Instances) -> Async
 
 
 async def _check(table: DeclaredTable, instances: Instances) -> AsyncIterator[Finding]:
-    from sluicegate.vending.select import Vendors
+    from sluicegate.vending.issue import Vendors
 
     source = await instances.catalog(table.catalog).load_table(table.identifier)
     vendor = Vendors(instances).for_recipients(source, source.location)

@@ -7,7 +7,7 @@ from sluicegate.api import CatalogTable, PermissionDenied, SharedTable
 from sluicegate.plugins import Instances
 from sluicegate.plugins.locations import bucket_of
 from sluicegate.protocols.common.location_policy import LocationPolicy
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 
 
 def check_urls(table: SharedTable) -> None:

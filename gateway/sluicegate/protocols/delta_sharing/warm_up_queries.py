@@ -48,7 +48,7 @@ from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry import silence
 from sluicegate.vending import Ledger, Vending
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 
 FOLDER = "table"
 CHECKPOINT, LATEST = 1, 2

@@ -17,7 +17,7 @@ from sluicegate.api import (
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.common.location_policy import LocationPolicy, is_inside, without_nested
-from sluicegate.vending.select import Vendors
+from sluicegate.vending.issue import Vendors
 
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot import Snapshot
