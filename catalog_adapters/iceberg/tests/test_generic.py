@@ -8,8 +8,7 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import Unavailable
-from sluicegate_iceberg.catalog import IcebergCatalog
-from sluicegate_iceberg.generic import GenericTables
+from sluicegate_iceberg.catalog import GenericTables, IcebergCatalog
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_testing.servers.polaris import Polaris, Reply
 

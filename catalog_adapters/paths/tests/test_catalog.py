@@ -10,7 +10,7 @@ from obstore.store import S3Store
 from pydantic import ValidationError
 
 from sluicegate.api import Catalog, ConfigurationError, NotFound, Unavailable
-from sluicegate_paths.tables import KnownDelta
+from sluicegate_paths.catalog import KnownDelta
 
 if TYPE_CHECKING:
     from catalog_adapters.paths.tests.conftest import Lake

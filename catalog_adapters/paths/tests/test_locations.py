@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluicegate_paths.locations import normalised
+from sluicegate_paths.folders import normalised
 
 
 @pytest.mark.parametrize(

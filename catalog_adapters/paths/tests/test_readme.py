@@ -7,7 +7,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from sluicegate_paths.config import PathsConfig
-from sluicegate_paths.locations import normalised
+from sluicegate_paths.folders import normalised
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 

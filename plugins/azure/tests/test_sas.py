@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate_azure.identity import signing_key
-from sluicegate_azure.sas import VERSION, SasSigner
-from sluicegate_azure.signing_key import SigningKey
+from sluicegate_azure.sas import VERSION, SasSigner, SigningKey
 from sluicegate_testing.object_names import NAMES_TO_SIGN
 
 END = 1_767_225_599  # the last second of 2025

@@ -21,7 +21,7 @@ from sluicegate.api import (
 )
 from sluicegate_azure.access import Access
 from sluicegate_azure.config import AzureConfig
-from sluicegate_azure.signing_key import SigningKey
+from sluicegate_azure.sas import SigningKey
 from sluicegate_azure.storage import AzureStorage
 from sluicegate_testing.servers.azurite import Azurite
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluicegate_cedar.files import PolicyFiles
+from sluicegate_cedar.policy import PolicyFiles
 
 ALL = "permit (principal, action, resource);\n"
 

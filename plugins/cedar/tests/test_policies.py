@@ -149,7 +149,7 @@ async def test_invalid_policies_make_the_gateway_unavailable(written: Written) -
 @pytest.fixture
 def reloading(written: Written, monkeypatch: pytest.MonkeyPatch) -> Callable[[], CedarPolicy]:
     """A policy whose files are checked at every call."""
-    monkeypatch.setattr("sluicegate_cedar.files._CHECK_SECONDS", 0.0)
+    monkeypatch.setattr("sluicegate_cedar.policy._CHECK_SECONDS", 0.0)
     return lambda: written(ALL)
 
 

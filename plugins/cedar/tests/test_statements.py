@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluicegate_cedar.statements import Statement, statements
+from sluicegate_cedar.policy_set import Statement, statements
 
 
 @pytest.mark.parametrize(

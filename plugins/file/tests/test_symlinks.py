@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import PermissionDenied, Storage
-from sluicegate_file import symlinks
-from sluicegate_file.symlinks import Symlinks
+from sluicegate_file import storage
+from sluicegate_file.storage import Symlinks
 
 MANY = [f"table/day=1/{number}.parquet" for number in range(50)]
 FEW = MANY[:2]
@@ -74,7 +74,7 @@ def test_a_directory_that_does_not_change_is_scanned_once(
 def test_a_directory_that_is_too_large_for_scans_is_judged_by_the_files_signed(
     root: Path, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symlinks, "_LARGEST", 3)
+    monkeypatch.setattr(storage, "_LARGEST", 3)
     for number in range(1, 6):
         (day / f"{number}.parquet").write_text("rows")
     scanned = counted_scans(monkeypatch)
@@ -89,7 +89,7 @@ def test_a_directory_that_is_too_large_for_scans_is_judged_by_the_files_signed(
 def test_no_more_directories_are_remembered_than_allowed(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symlinks, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(storage, "_MOST_REMEMBERED", 2)
     paths = [f"{directory}/{number}" for directory in "abcde" for number in range(9)]
     for directory in "abcde":
         (root / directory).mkdir()

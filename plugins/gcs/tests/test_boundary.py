@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_gcs.boundary import boundary_of
+from sluicegate_gcs.vending import boundary_of
 
 BUCKET = "//storage.googleapis.com/projects/_/buckets/lake"
 READING = ["inRole:roles/storage.objectViewer"]

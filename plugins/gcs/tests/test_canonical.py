@@ -10,8 +10,8 @@ from google.cloud.storage import _signing
 from google.oauth2.service_account import Credentials
 
 from sluicegate.api import ObjectRequest
-from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.signers import SignedUrls
 from sluicegate_gcs.storage import GCSStorage
 from sluicegate_testing.object_names import NAMES_TO_SIGN
 from sluicegate_testing.servers.google.fake_gcs import FakeGCS

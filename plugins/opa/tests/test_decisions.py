@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from sluicegate.api import Principal, SharedTable, Unavailable
-from sluicegate_opa.decisions import Decisions
 from sluicegate_opa.documents import Subject
+from sluicegate_opa.policy import Decisions
 
 TABLES = [SharedTable(f"{n}", "sales", "s", "eu", f"t{n}", "lake", f"eu.t{n}") for n in range(6)]
 ACME = Subject.of(Principal("1", "acme", "bearer"), "read")

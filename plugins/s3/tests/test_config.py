@@ -6,8 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from sluicegate_s3.address import BucketAddress
-from sluicegate_s3.config import S3Config
-from sluicegate_s3.vending_config import VendingConfig
+from sluicegate_s3.config import S3Config, VendingConfig
 
 AWS: dict[str, Any] = {"prefix": "s3://lake/", "region": "eu-west-1"}
 KEY: dict[str, Any] = {"access_key_id": "AKIAEXAMPLE", "secret_access_key": "hush-hush"}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from sluicegate_s3.config import S3Config
-from sluicegate_s3.vending_config import VendingConfig
+from sluicegate_s3.config import S3Config, VendingConfig
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 

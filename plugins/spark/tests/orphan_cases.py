@@ -22,11 +22,11 @@ from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.orphans import listed_directory
 from sluicegate_spark.orphans.directory_listing import TableDirectory
 from sluicegate_spark.orphans.listed_directory import CandidateFiles, list_directory
-from sluicegate_spark.orphans.unused_files import UnusedFiles, unused_files
+from sluicegate_spark.orphans.operation import UnusedFiles, unused_files
 from sluicegate_spark.orphans.used_files import UsedFiles
+from sluicegate_spark.purge import table_files as few_manifests
 from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.history import History
-from sluicegate_spark.purge.manifests import few as few_manifests
 from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
 from sluicegate_spark.purge.table_files import TableFiles
 from sluicegate_spark.purge.waves import Listed, Waves

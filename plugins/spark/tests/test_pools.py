@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sluicegate_spark.cluster.pools import Pools
+from sluicegate_spark.cluster import Pools
 
 
 def test_running_tasks_have_different_pools() -> None:

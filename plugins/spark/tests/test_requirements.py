@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import ConfigurationError
-from sluicegate_spark import requirements
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_spark.jvm import requirements
 from sluicegate_testing.fakes import FakeContext
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sluicegate_spark.cluster.sent_rows import sent_rows
+from sluicegate_spark.cluster import sent_rows
 
 
 def test_types_are_given_because_spark_connect_does_not_take_them_from_a_table_without_rows() -> None:

@@ -20,7 +20,7 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import TaskFailed
-from sluicegate_spark.cluster.cores import cores_of
+from sluicegate_spark.cluster import cores_of
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.maintenance.progress import finished_tasks
 from sluicegate_spark.purge import wave_rule

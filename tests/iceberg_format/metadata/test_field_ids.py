@@ -7,8 +7,8 @@ from typing import Any
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
-from sluicegate_iceberg.format.metadata.field_ids import field_ids
 from sluicegate_iceberg.format.metadata.schema import parse_struct
+from sluicegate_iceberg.format.reading import field_ids
 
 
 def parsed(*types: Any) -> dict[str, int]:

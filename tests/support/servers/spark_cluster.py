@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from sluicegate_spark.jvm.settings import write_settings
+from sluicegate_spark.jvm.launch import write_settings
 from sluicegate_testing.secrets import keep_secret
 from sluicegate_testing.servers.ports import free_port
 

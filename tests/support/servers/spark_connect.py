@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.process.spark import QUIET, SMALL_TABLES
 
-from sluicegate_spark.jvm.settings import write_settings
+from sluicegate_spark.jvm.launch import write_settings
 from sluicegate_testing.servers.ports import free_port
 
 _START_SECONDS = 240

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import anyio
 from obstore.exceptions import BaseError
@@ -20,22 +23,92 @@ from sluicegate.api import (
     ObjectDirectory,
     PermissionDenied,
     PluginContext,
+    TableUnreadable,
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate_paths.assets import asset_at, versions_at
 from sluicegate_paths.config import PathsConfig
-from sluicegate_paths.folders import NamedFolders, SchemaFolders, is_plain_name
-from sluicegate_paths.iceberg import newest_metadata, root_of
-from sluicegate_paths.locations import normalised
-from sluicegate_paths.tables import (
-    KnownDelta,
-    delta_table,
-    iceberg_table,
-    is_delta,
-    is_table,
-    pinned_table,
-)
+from sluicegate_paths.folders import NamedFolders, SchemaFolders, is_plain_name, normalised
+from sluicegate_paths.iceberg import MetadataFile, newest_metadata, root_of
+
+_LONGEST: Final = 18  # digits of a version number
+
+
+def asset_at(location: str) -> CatalogAsset:
+    """Return the asset at a location."""
+    return CatalogAsset(str(uuid.uuid5(uuid.NAMESPACE_URL, location)), location)
+
+
+def versions_at(location: str, folders: Iterable[str]) -> list[ModelVersion]:
+    """Return the versions of the model at a location, ascending."""
+    numbers = sorted(int(name) for name in folders if _is_number(name))
+    return [ModelVersion(number, "READY", f"{location}/{number}") for number in numbers]
+
+
+def _is_number(name: str) -> bool:
+    if not (name.isascii() and name.isdecimal()) or len(name) > _LONGEST:
+        return False
+    return name == str(int(name))
+
+
+# After this time, a table that was created again in the other format is detected.
+_DELTA_FOR_SECONDS = 300.0
+_KNOWN = 10_000
+
+
+def delta_table(location: str) -> CatalogTable:
+    """Return the Delta table at a location."""
+    return CatalogTable(_id(location), "delta", location)
+
+
+def iceberg_table(location: str, newest: MetadataFile) -> CatalogTable:
+    """Return the Iceberg table at a location."""
+    metadata = f"{location}/{newest.name}"
+    return CatalogTable(
+        _id(location), "iceberg", location, metadata_location=metadata, metadata_tag=newest.tag
+    )
+
+
+def pinned_table(location: str, metadata: str) -> CatalogTable:
+    """Return the Iceberg table at a location, pinned to one of its metadata files."""
+    return CatalogTable(_id(metadata), "iceberg", location, metadata_location=metadata)
+
+
+async def is_delta(directory: ObjectDirectory) -> bool:
+    """Return whether a directory contains a Delta log."""
+    async for _ in directory.store.list(directory.key("_delta_log"), chunk_size=1):
+        return True
+    return False
+
+
+async def is_table(directory: ObjectDirectory) -> bool:
+    """Return whether a directory contains a table of either format, even an ambiguous Iceberg table."""
+    try:
+        return await is_delta(directory) or await newest_metadata(directory) is not None
+    except TableUnreadable:
+        return True
+
+
+class KnownDelta:
+    """Locations with a known Delta log, which are not checked again for a while."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def add(self, location: str) -> None:
+        """Add a location."""
+        if len(self._until) >= _KNOWN:
+            self._until.clear()
+        self._until[location] = self._clock() + _DELTA_FOR_SECONDS
+
+    def __contains__(self, location: str) -> bool:
+        return self._clock() < self._until.get(location, 0.0)
+
+
+def _id(location: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, location))
+
 
 _CONCURRENT_PROBES = 16
 

@@ -8,8 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from sluicegate.api import CatalogConfig, Duration
-from sluicegate_paths.folders import SchemaFolders
-from sluicegate_paths.locations import normalised
+from sluicegate_paths.folders import SchemaFolders, normalised
 
 
 def _checked(schemas: Mapping[str, str]) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from sluicegate.api import SecretStr
-from sluicegate_azure.signing_key import SigningKey
+from sluicegate_azure.sas import SigningKey
 
 if TYPE_CHECKING:
     from obstore.store import AzureCredential

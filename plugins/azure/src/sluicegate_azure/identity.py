@@ -20,7 +20,7 @@ import anyio.to_thread
 from sluicegate.api import StorageError
 from sluicegate_azure.access import Access, AccountKey
 from sluicegate_azure.config import AzureConfig
-from sluicegate_azure.signing_key import Delegation, SigningKey
+from sluicegate_azure.sas import Delegation, SigningKey
 
 if TYPE_CHECKING:
     from azure.core.credentials import TokenCredential

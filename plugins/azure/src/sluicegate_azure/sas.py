@@ -10,11 +10,81 @@ from __future__ import annotations
 import time
 from binascii import b2a_base64
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
-from sluicegate.api import hmac_states, quote_keys
-from sluicegate_azure.signing_key import SigningKey
+from sluicegate.api import TemporaryCredentials, hmac_states, quote_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """Identity and validity of a user delegation key, in Azure's notation.
+
+    Attributes:
+        start: Start of the key's validity, ISO 8601 in UTC.
+    """
+
+    oid: str
+    tid: str
+    start: str
+    expiry: str
+    service: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A signing key; `repr` shows no secret.
+
+    Attributes:
+        value: The key's bytes.
+        delegation: The parts of a user delegation key that its signatures contain; `None` for an
+            account key.
+        expires_at: Expiry of its signatures, epoch milliseconds; `None` if they don't expire.
+    """
+
+    value: bytes = field(repr=False)
+    delegation: Delegation | None = None
+    expires_at: int | None = None
+
+
+_READING = frozenset("rle")
+
+
+@dataclass(frozen=True, slots=True)
+class VendedSas:
+    """A token with read access; `repr` shows no secret.
+
+    Attributes:
+        expires_at: Its expiry, epoch milliseconds.
+    """
+
+    token: str = field(repr=False)
+    expires_at: int
+    grants_more: bool
+
+
+def parse_vended_sas(vended: TemporaryCredentials) -> VendedSas | None:
+    """Return the token of vended credentials; `None` if they are incomplete, or have no expiry."""
+    token = vended.secret.get("sas_token", "").removeprefix("?")
+    fields = {name: values[0] for name, values in parse_qs(token).items()}
+    ends = [end for end in (vended.expires_at, _end(fields.get("se"))) if end is not None]
+    if "sig" not in fields or not ends:
+        return None
+    return VendedSas(token, min(ends), not set(fields.get("sp", "")) <= _READING)
+
+
+def _end(expiry: str | None) -> int | None:
+    """Return epoch milliseconds of a SAS's `se`, which is in UTC even without a zone."""
+    try:
+        moment = datetime.fromisoformat(expiry or "")
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
 
 VERSION: Final = "2026-04-06"
 """Service version of the signatures: the first version with this string to sign."""

@@ -4,31 +4,116 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
 from sluicegate.api import (
     EndedSessions,
     ObjectKeys,
+    ObjectRequest,
     ObjectStorage,
+    PermissionDenied,
     PluginContext,
     Principal,
     RefreshingValue,
     Scope,
     TemporaryCredentials,
     UrlSigner,
+    client_options,
+    quote_keys,
+    retry_config,
     signed_lifetime,
 )
 from sluicegate_azure.access import Access
 from sluicegate_azure.address import canonical_location
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.identity import configured_access
-from sluicegate_azure.signers import BlobSigner, VendedSigner
-from sluicegate_azure.store import always, make_store
-from sluicegate_azure.vended_sas import VendedSas, parse_vended_sas
+from sluicegate_azure.sas import SasSigner, SigningKey, VendedSas, parse_vended_sas
 from sluicegate_azure.vending import how_to_end, sas_token
 
 if TYPE_CHECKING:
     from obstore.store import AzureStore
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from obstore.store import AzureCredential, AzureStore
+
+    Provider: TypeAlias = Callable[[], Coroutine[None, None, AzureCredential]]
+
+
+def make_store(config: AzureConfig, provider: Provider) -> AzureStore:
+    """Return a store with exactly this configuration.
+
+    obstore falls back to environment variables for missing arguments.
+    """
+    from obstore.store import AzureStore
+
+    endpoint = config.service_endpoint
+    return AzureStore(
+        config.container.name,
+        account_name=config.container.account,
+        endpoint=endpoint,
+        use_emulator=False,
+        use_fabric_endpoint=False,
+        skip_signature=False,
+        client_options=client_options(endpoint),
+        retry_config=retry_config(),
+        credential_provider=provider,
+    )
+
+
+def always(given: VendedSas) -> Provider:
+    """Return a provider of vended credentials."""
+
+    async def provide() -> AzureCredential:
+        end = datetime.fromtimestamp(given.expires_at / 1000, UTC)
+        return {"sas_token": given.token, "expires_at": end}
+
+    return provide
+
+
+class BlobSigner(UrlSigner):
+    """Signs URLs of one container for reading single blobs."""
+
+    def __init__(self, config: AzureConfig, key: SigningKey) -> None:
+        self._base = _base(config)
+        container, https_only = config.container, config.public_service_endpoint.startswith("https://")
+        self.sas = SasSigner(container.account, container.name, key, https_only=https_only)
+        self.expires_at = key.expires_at
+
+    async def sign(
+        self, keys: Sequence[str], at: int, lifetime: int, request: ObjectRequest
+    ) -> list[str]:
+        """See `UrlSigner.sign`. A signature for reading accepts `GET` and `HEAD`."""
+        return self.sas.sign_blobs(self._base, keys, at + lifetime)
+
+
+class VendedSigner(UrlSigner):
+    """Appends a vended signature to each URL, which then grants the same access."""
+
+    def __init__(self, config: AzureConfig, given: VendedSas) -> None:
+        if given.grants_more:
+            raise PermissionDenied(
+                "the credentials vended for this table permit more than reading, so the gateway "
+                "does not put them into URLs; ask the gateway's operator",
+                detail=f"the SAS for {config.prefix} has permissions other than r, l and e",
+            )
+        self._base = _base(config)
+        self._token = given.token
+        self.expires_at = given.expires_at
+
+    async def sign(
+        self, keys: Sequence[str], at: int, lifetime: int, request: ObjectRequest
+    ) -> list[str]:
+        """See `UrlSigner.sign`."""
+        return [f"{self._base}{name}?{self._token}" for name in quote_keys(keys)]
+
+
+def _base(config: AzureConfig) -> str:
+    return f"{config.public_service_endpoint}/{quote(config.container.name)}/"
 
 
 class AzureStorage(ObjectStorage[VendedSas, UrlSigner]):

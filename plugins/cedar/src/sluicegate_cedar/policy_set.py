@@ -4,17 +4,46 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from sluicegate.api import ConfigurationError
 from sluicegate_cedar.entities import SAMPLE
-from sluicegate_cedar.statements import statements
 
 if TYPE_CHECKING:
     import cedarpy
+
+
+_TOKEN: Final = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|;|[^\s";/]+|\S')
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A policy in a text, and the number of its first line, from 1."""
+
+    text: str
+    line: int
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Yield the policies of a text, and what remains after the last semicolon."""
+    start: int | None = None
+    line, counted = 1, 0
+    for token in _TOKEN.finditer(text):
+        if token[0].startswith("//"):
+            continue
+        if start is None:
+            start = token.start()
+            line += text.count("\n", counted, start)
+            counted = start
+        if token[0] == ";":
+            yield Statement(text[start : token.end()], line)
+            start = None
+    if start is not None:
+        yield Statement(text[start:], line)
+
 
 SCHEMA: Final = Path(__file__).with_name("sluicegate.cedarschema")
 _LONGEST: Final = 4 << 20  # bytes of a file

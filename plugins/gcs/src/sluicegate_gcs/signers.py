@@ -5,19 +5,86 @@ from __future__ import annotations
 import base64
 import hmac
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import ClassVar, Final, TypeVar
+from urllib.parse import quote
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
 from sluicegate.api import RefreshingValue, SecretStr
-from sluicegate_gcs.canonical import MAX_EXPIRES_IN
 from sluicegate_gcs.google import GoogleClient
 from sluicegate_gcs.tokens import AccessToken
+
+MAX_EXPIRES_IN: Final = 604_800
+"""Maximum lifetime of a signed URL, in seconds (seven days)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedUrls:
+    """URLs of one bucket, for one time, one method and one signer, before they are signed.
+
+    Attributes:
+        at: Time of signing, epoch seconds.
+        expires_in: Lifetime in seconds from `at`, 1 to 604,800.
+    """
+
+    origin: str
+    bucket: str
+    algorithm: str
+    principal: str
+    at: int
+    expires_in: int
+    method: str = "GET"
+
+    @property
+    def day(self) -> str:
+        """Return the day of signing, from which HMAC keys are derived."""
+        return self._stamp[:8]
+
+    def strings_to_sign(self, keys: Sequence[str]) -> list[bytes]:
+        """Return the strings to sign, one per key (percent-encoded)."""
+        host = self.origin.partition("://")[2]
+        begin = sha256(f"{self.method}\n/{self.bucket}/".encode())
+        end = f"\n{self._query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD".encode()
+        head = f"{self.algorithm}\n{self._stamp}\n{self._scope}\n"
+        strings = []
+        for key in keys:
+            request = begin.copy()
+            request.update(key.encode() + end)
+            strings.append((head + request.hexdigest()).encode())
+        return strings
+
+    def urls(self, keys: Sequence[str], signatures: Sequence[str]) -> list[str]:
+        """Return URLs of keys (percent-encoded) with their hexadecimal signatures."""
+        begin = f"{self.origin}/{self.bucket}/"
+        end = f"?{self._query}&X-Goog-Signature="
+        return [
+            f"{begin}{key}{end}{signature}" for key, signature in zip(keys, signatures, strict=True)
+        ]
+
+    @property
+    def _stamp(self) -> str:
+        return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self.at))
+
+    @property
+    def _scope(self) -> str:
+        return f"{self.day}/auto/storage/goog4_request"
+
+    @property
+    def _query(self) -> str:
+        return (
+            f"X-Goog-Algorithm={self.algorithm}"
+            f"&X-Goog-Credential={quote(f'{self.principal}/{self._scope}', safe='~')}"
+            f"&X-Goog-Date={self._stamp}&X-Goog-Expires={self.expires_in}&X-Goog-SignedHeaders=host"
+        )
+
 
 _T = TypeVar("_T")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from sluicegate.api import (
@@ -18,20 +19,38 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
     UrlSigner,
+    client_options,
     quote_keys,
+    retry_config,
 )
 from sluicegate_gcs.address import with_canonical_scheme
-from sluicegate_gcs.boundary import boundary_of
-from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.google import GoogleClient, Identity, import_google_auth
-from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
-from sluicegate_gcs.store import make_store
+from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, SignedUrls, Signer
 from sluicegate_gcs.tokens import AccessToken
-from sluicegate_gcs.vending import TokenNarrower
+from sluicegate_gcs.vending import TokenNarrower, boundary_of
 
 if TYPE_CHECKING:
+    from obstore.store import GCSCredential, GCSStore
+
+
+def make_store(bucket: str, endpoint: str, token: Callable[[], Awaitable[AccessToken]]) -> GCSStore:
+    """Return a store of the bucket, which reads with the current token."""
     from obstore.store import GCSStore
+
+    async def provide() -> GCSCredential:
+        current = await token()
+        end = datetime.fromtimestamp(current.expires_at / 1000, UTC)
+        return {"token": current.value, "expires_at": end}
+
+    return GCSStore(
+        bucket,
+        base_url=endpoint,
+        skip_signature=False,  # otherwise, an environment variable decides
+        client_options=client_options(endpoint),
+        retry_config=retry_config(),
+        credential_provider=provide,
+    )
 
 
 class BucketSigner(UrlSigner):

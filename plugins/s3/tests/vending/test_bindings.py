@@ -20,11 +20,10 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate_s3.access import Access
-from sluicegate_s3.config import S3Config
+from sluicegate_s3.config import S3Config, VendingConfig
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.storage import S3Storage
 from sluicegate_s3.vending.bindings import Binding, FullBinding, Issuing, RoleBinding, SessionBinding
-from sluicegate_s3.vending_config import VendingConfig
 from sluicegate_testing.fakes import FakeContext
 from sluicegate_testing.servers.scripted_aws import ScriptedAWS
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluicegate.api import Principal, UnsupportedOperation
-from sluicegate_s3.vending.recipients import session_name, session_tags
+from sluicegate_s3.vending.bindings import session_name, session_tags
 
 
 def named(name: str, **properties: str) -> Principal:

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from sluicegate.api import SecretStr
-from sluicegate_spark.cluster.pools import FAIR, Pools, in_pool
+from sluicegate_spark.cluster import FAIR, Pools, in_pool
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.jvm import launch
@@ -30,7 +30,7 @@ from sluicegate_spark.jvm.redaction import (
     secret_settings,
     with_our_patterns,
 )
-from sluicegate_spark.requirements import jars_in
+from sluicegate_spark.jvm.requirements import jars_in
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -20,6 +20,7 @@ from sluicegate_spark.copies.config import MATERIALIZED
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.failures import errors_without_values
 from sluicegate_spark.granted_locations import check_catalog
+from sluicegate_spark.jvm.requirements import require
 from sluicegate_spark.materialization import REFRESH_MATERIALIZATION
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
@@ -29,9 +30,7 @@ from sluicegate_spark.purge import (
     finished_result,
     has_purged_metadata,
 )
-from sluicegate_spark.requirements import require
-from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
-from sluicegate_spark.snapshot_index.operation import build_snapshot_index
+from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX, build_snapshot_index
 from sluicegate_spark.tables import StorageRules, Table, TableAccess, TableDropped, TaskCatalog
 from sluicegate_spark.usage import COLLECT_USAGE
 from sluicegate_spark.work import Work

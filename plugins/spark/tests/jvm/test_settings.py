@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from sluicegate_spark.jvm.settings import write_settings
+from sluicegate_spark.jvm.launch import write_settings
 
 
 def test_settings_are_private_files_and_no_command_line_has_a_value(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluicegate_spark.maintenance.vacuum_parallelism import vacuum_settings
+from sluicegate_spark.maintenance.vacuum import vacuum_settings
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 SHUFFLE = "spark.sql.shuffle.partitions"

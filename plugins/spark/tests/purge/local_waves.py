@@ -11,7 +11,7 @@ import pytest
 
 from sluicegate_spark.purge import dropped_tables, operation
 from sluicegate_spark.purge.deletion import Deletion, delete_objects
-from sluicegate_spark.purge.manifests.listing import Listing, Parser, Problems
+from sluicegate_spark.purge.manifests import Listing, Parser, Problems
 from sluicegate_spark.purge.pace import Pace
 from sluicegate_spark.purge.waves import Listed
 from sluicegate_spark.tables import TableAccess

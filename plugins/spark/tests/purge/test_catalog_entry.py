@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from sluicegate_iceberg.names import TableName
-from sluicegate_spark.purge.catalog_entry import drop_entry
+from sluicegate_spark.purge.operation import drop_entry
 from sluicegate_spark.tables import Table, TaskCatalog
 from sluicegate_testing.servers.committing_catalog import CommittingCatalog, Fault
 

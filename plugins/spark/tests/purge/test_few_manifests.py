@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluicegate_spark.purge.manifests import few as module
-from sluicegate_spark.purge.manifests.few import few_manifests
+from sluicegate_spark.purge import table_files as module
+from sluicegate_spark.purge.table_files import few_manifests
 from sluicegate_testing.servers.seaweedfs import SeaweedFS
 
 from ..manifest_lists import encoded_list, write_list

@@ -15,7 +15,7 @@ import pytest
 from sluicegate.api import TaskFailed
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.history import metadata_files_in_folder, parse_history, read_history
-from sluicegate_spark.purge.manifests.listing import files_in
+from sluicegate_spark.purge.manifests import files_in
 from sluicegate_spark.purge.old_metadata import OldMetadata, old_metadata
 from sluicegate_spark.tables import TableAccess
 from sluicegate_testing.servers.seaweedfs import SeaweedFS

@@ -13,8 +13,8 @@ import pytest
 
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge import deletion
-from sluicegate_spark.purge.part_deletion import PartDeletion
 from sluicegate_spark.purge.wave_rule import Part
+from sluicegate_spark.purge.waves import PartDeletion
 from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 from ..store_access import access_of

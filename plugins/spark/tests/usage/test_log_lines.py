@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate_spark.usage.log_lines import lines_of
+from sluicegate_spark.usage.log_reader import lines_of
 
 _PIECES = st.lists(st.sampled_from([b"", b"\n", b"\r", b"\r\n", b"a", b"bc", b"defg", b"\n\n"]))
 

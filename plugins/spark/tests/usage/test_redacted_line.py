@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate_spark.usage.redacted_line import redacted
+from sluicegate_spark.usage.log_reader import redacted
 
 from .log_lines import log_line
 

@@ -7,7 +7,30 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from sluicegate.api import Budget
+from sluicegate.api import Budget, TableTooLarge
+
+# Longer texts are rejected, because parsing blocks everything else. Metadata of tables with very many
+# columns and snapshots has tens of megabytes.
+LONGEST_JSON = 256 << 20
+_VALUE = 72  # bytes of a small value and its slot in a list; most need less
+
+
+def take_json(text: bytes | bytearray, what: str, budget: Budget) -> None:
+    """Count the memory that a parsed text will need, because some parsers have no limit.
+
+    Every value is next to one of these characters. Some occur in strings and are also counted, so the
+    estimate is too high rather than too low.
+    """
+    check_length(len(text), what)
+    values = sum(map(text.count, (b",", b":", b"[", b"{")))
+    budget.take(what, bytes=len(text) + _VALUE * values)
+
+
+def check_length(length: int, what: str) -> None:
+    """Ensure that a text doesn't exceed the maximum length."""
+    if length > LONGEST_JSON:
+        raise TableTooLarge(f"{what} of the table has more than {LONGEST_JSON} bytes of JSON")
+
 
 PIECE = 1 << 20  # bytes
 _INPUT = 1 << 16  # bytes to decompress at once, because the unused rest is copied

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import starmap
 
 import orjson
@@ -10,12 +10,46 @@ import orjson
 from sluicegate.api import Budget, CatalogTable
 from sluicegate.formats import TableMetadata
 from sluicegate_iceberg.format.broken import in_file
-from sluicegate_iceberg.format.json_cost import take_json
-from sluicegate_iceberg.format.metadata.field_ids import field_ids
+from sluicegate_iceberg.format.inflating import take_json
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 from sluicegate_iceberg.format.metadata.required import required_columns
-from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct, places
+from sluicegate_iceberg.format.metadata.schema import (
+    Field,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    parse_struct,
+    places,
+)
 from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
+
+# Delta has only microseconds. A client that expects these misreads the nanoseconds in files.
+_INEXACT = (Primitive("timestamp_ns"), Primitive("timestamptz_ns"))
+
+
+def field_ids(columns: Iterable[Field]) -> dict[str, int]:
+    """Return the ids of fields by their paths; see `TableMetadata.field_ids`."""
+    return {
+        path: id_
+        for column in columns
+        for path, id_, type_ in _walk(column.name, column.id, column.type)
+        if type_ not in _INEXACT
+    }
+
+
+def _walk(path: str, id_: int | None, type_: Type) -> Iterator[tuple[str, int, Type]]:
+    if id_ is not None:
+        yield path, id_, type_
+    if isinstance(type_, List):
+        yield from _walk(f"{path}.element", type_.element_id, type_.element)
+    elif isinstance(type_, Map):
+        yield from _walk(f"{path}.key", type_.key_id, type_.key)
+        yield from _walk(f"{path}.value", type_.value_id, type_.value)
+    elif not isinstance(type_, Primitive):
+        for field in type_.fields:
+            yield from _walk(f"{path}.{field.name}", field.id, field.type)
 
 
 def way_of_reading(

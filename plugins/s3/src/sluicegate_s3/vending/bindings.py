@@ -6,6 +6,7 @@ needed.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,17 +19,52 @@ from sluicegate.api import (
     Principal,
     StorageError,
     UnsupportedOperation,
+    session_names,
 )
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.sts import Role
 from sluicegate_s3.vending.policy import reading_policy
-from sluicegate_s3.vending.recipients import session_name, session_tags
 from sluicegate_s3.vending.revocation import RoleSessions
 
 if TYPE_CHECKING:
     from sluicegate_s3.access import Access
-    from sluicegate_s3.config import S3Config
-    from sluicegate_s3.vending_config import VendingConfig
+    from sluicegate_s3.config import S3Config, VendingConfig
+
+
+PROPERTY: Final = "properties."
+"""Prefix of a session tag's source if it is a property of the recipient."""
+
+_TAG_VALUE = re.compile(r"[\w\s.:/=+\-@]{0,256}")
+
+
+def session_name(principal: Principal, taken: str | None = None) -> str:
+    """Return a unique name for a recipient's sessions; see `session_names`.
+
+    Args:
+        taken: The name of the gateway's own sessions, which must not end together with a recipient's.
+    """
+    return next(name for name in session_names(principal.name) if name != taken)
+
+
+def session_tags(principal: Principal, sources: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the session's tags, in the form of `AssumeRole`."""
+    found = {key: _value_of(principal, source) for key, source in sources.items()}
+    tags = {key: value for key, value in found.items() if value is not None}
+    for key, value in tags.items():
+        if not _TAG_VALUE.fullmatch(value):
+            raise UnsupportedOperation(
+                f"the recipient's '{sources[key]}' is not a valid value of the session tag '{key}', "
+                "which permits at most 256 letters, digits, spaces and . : / = + - @ _; ask the "
+                "gateway's operator"
+            )
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
+
+
+def _value_of(principal: Principal, source: str) -> str | None:
+    if source.startswith(PROPERTY):
+        return principal.properties.get(source.removeprefix(PROPERTY))
+    return principal.id if source == "id" else principal.name
+
 
 MIN_LIFETIME: Final = 900
 """Shortest session that the token service issues, in seconds."""

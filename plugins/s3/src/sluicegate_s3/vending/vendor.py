@@ -13,10 +13,9 @@ from sluicegate.api import (
     Scope,
     TemporaryCredentials,
 )
-from sluicegate_s3.config import S3Config
+from sluicegate_s3.config import S3Config, VendingConfig
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.vending.bindings import Binding, Request, RoleBinding
-from sluicegate_s3.vending_config import VendingConfig
 
 
 class Vendor:

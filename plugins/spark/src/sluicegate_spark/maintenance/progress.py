@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from sluicegate.api import TaskProgress
-from sluicegate_spark.cluster.cores import is_connect
+from sluicegate_spark.cluster import is_connect
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.work import Work
 

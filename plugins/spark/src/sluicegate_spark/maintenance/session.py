@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sluicegate.api import SecretStr, TaskFailed, Unavailable
-from sluicegate_spark.cluster.cores import is_connect
+from sluicegate_spark.cluster import is_connect
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.granted_files import check_delta_files, check_iceberg_files
 from sluicegate_spark.maintenance.catalog_settings import CATALOG, HTTP_CLIENT, catalog_settings

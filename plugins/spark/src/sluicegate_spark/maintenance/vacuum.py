@@ -5,20 +5,39 @@ Source: Delta Lake documentation, "Remove files no longer referenced by a Delta 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
 from sluicegate.api import TaskFailed, TaskResult
-from sluicegate_spark.cluster.cores import cores_of
+from sluicegate_spark.cluster import cores_of
 from sluicegate_spark.maintenance.session import OpenTable, delta_table
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
-from sluicegate_spark.maintenance.vacuum_parallelism import vacuum_settings
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_FILES_OF_TASK = 50_000  # of the table's state and of the listing, in a shuffle
+_DELETIONS_OF_TASK = 1_000
+_MOST_TASKS = 10_000
+_TASKS_OF_CORE = 4
+
+
+def vacuum_settings(files: int, cores: int) -> Mapping[str, str]:
+    """Return settings for a VACUUM."""
+    balanced = min(_TASKS_OF_CORE * cores, max(1, -(-files // _DELETIONS_OF_TASK)))
+    shuffled = min(_MOST_TASKS, max(cores, -(-files // _FILES_OF_TASK)))
+    return {
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(max(cores, balanced)),
+        "spark.sql.shuffle.partitions": str(shuffled),
+        "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
+        "spark.databricks.delta.vacuum.parallelDelete.parallelism": str(max(cores, balanced)),
+    }
+
 
 _WEEK: Final = 168  # hours
 _SHOWN: Final = 10

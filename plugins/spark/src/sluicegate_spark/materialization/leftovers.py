@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sluicegate_spark.cluster.cores import is_connect
+from sluicegate_spark.cluster import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from sluicegate_spark.cluster.cores import is_connect
-from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.cluster import KeptFrames, is_connect
 from sluicegate_spark.copies.config import CopyConfig
 from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.materialization.copy_state import Base, State, keyed_digest

@@ -24,8 +24,7 @@ from sluicegate_spark.materialization.failures import unfit
 from sluicegate_spark.materialization.incremental.delta_changes import changes_of_delta, commits_between
 from sluicegate_spark.materialization.incremental.iceberg_changes import changes_of_iceberg
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired
-from sluicegate_spark.materialization.incremental.source_changes import SourceChanges
-from sluicegate_spark.materialization.incremental.source_version import SourceVersion
+from sluicegate_spark.materialization.incremental.source_version import SourceChanges, SourceVersion
 from sluicegate_spark.tables import StorageRules, Table, TableAccess, TaskCatalog, vending_failed
 from sluicegate_spark.work import Work
 

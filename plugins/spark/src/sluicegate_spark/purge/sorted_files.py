@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sluicegate_spark.cluster.cores import is_connect
+from sluicegate_spark.cluster import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

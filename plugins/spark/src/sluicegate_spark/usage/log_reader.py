@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import obstore
 import pyarrow as pa
@@ -14,8 +15,60 @@ import pyarrow as pa
 from sluicegate.api import SluicegateError
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.usage.access_log import OBJECT_READ, BrokenLine, LoggedRequest, parse_line
-from sluicegate_spark.usage.log_lines import LONGEST_LINE, LogLine, lines_of
-from sluicegate_spark.usage.redacted_line import redacted
+
+LONGEST_LINE: Final = 65_536
+"""Bytes. S3 limits keys to 1,024 bytes, and headers to 8 kB in sum."""
+
+
+class LogLine(NamedTuple):
+    """A line, or its begin if it is too long.
+
+    Attributes:
+        content: At most `longest` bytes, without the end of the line.
+    """
+
+    number: int
+    content: bytes
+    is_complete: bool
+
+
+def lines_of(chunks: Iterable[bytes], longest: int = LONGEST_LINE) -> Iterator[LogLine]:
+    """Return the lines of a file that are not empty."""
+    number, begin, is_complete = 1, b"", True
+    for chunk in chunks:
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            begin, is_complete = _joined(begin, part, is_complete, longest)
+            if begin:
+                yield LogLine(number, begin, is_complete)
+            number, begin, is_complete = number + 1, b"", True
+        begin, is_complete = _joined(begin, rest, is_complete, longest)
+    if begin:
+        yield LogLine(number, begin, is_complete)
+
+
+def _joined(begin: bytes, part: bytes, is_complete: bool, longest: int) -> tuple[bytes, bool]:
+    joined = begin + part[: longest + 1]
+    return joined[:longest], is_complete and len(joined) <= longest
+
+
+_SHOWN: Final = 300  # characters
+# Signatures and tokens are in queries, and in broken lines the query can be anywhere. All that follows
+# the first sign of one is left out: the log itself still has it.
+_SECRETS_BEGIN: Final = re.compile(
+    r"\?|%3f|x-amz|x%2damz|signature|credential|token|authorization|awsaccesskeyid|sig=|sig%3d",
+    re.IGNORECASE,
+)
+_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e]")
+
+
+def redacted(line: bytes) -> str:
+    """Return the begin of a line up to its first possible secret, as printable ASCII."""
+    text = line[: 2 * _SHOWN].decode("ascii", "replace")
+    begins = _SECRETS_BEGIN.search(text)
+    shown = text if begins is None else text[: begins.start()]
+    return _UNPRINTABLE.sub("�".encode("ascii", "replace").decode(), shown)[:_SHOWN]
+
 
 # Reads, broken lines (with a `reason`), and numbers of other requests and of files.
 ROWS: Final = (

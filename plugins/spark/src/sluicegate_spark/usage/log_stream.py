@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sluicegate_spark.cluster.cores import cores_of
+from sluicegate_spark.cluster import cores_of
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
 from sluicegate_spark.usage.log_reader import BROKEN, FILE, OTHER, READ, ROWS, LogReader
 from sluicegate_spark.usage.tables import READS, REJECTED, UsageTables, names_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sluicegate.formats import FileSet
-from sluicegate_spark.conversion.to_delta.file_difference import difference
+from sluicegate_spark.conversion.to_delta.operation import difference
 
 from ..delta_parts import VECTOR, files_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_spark.conversion.to_iceberg.field_id_checks import (
+from sluicegate_spark.conversion.to_iceberg.jobs.new_files import (
     check_case,
     check_field_ids,
     fields_without_columns,

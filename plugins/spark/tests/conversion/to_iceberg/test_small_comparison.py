@@ -157,7 +157,7 @@ async def test_more_files_than_expected_are_left_to_spark(table: Table, most: in
 
 
 async def test_a_long_footer_is_left_to_spark(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluicegate_spark.conversion.to_iceberg.jobs.parquet_footers._TAIL", 16)
+    monkeypatch.setattr("sluicegate_spark.conversion.to_iceberg.jobs.new_files._TAIL", 16)
     monkeypatch.setattr(module, "_LONGEST_FOOTER", 20)
     small = table.compared()
     await small.difference(Source([table.commit(0, table.add("a"))], complete=True))

@@ -21,8 +21,8 @@ from sluicegate_iceberg.format.inflating import (
     from_snappy,
     from_zstandard,
     inflated,
+    take_json,
 )
-from sluicegate_iceberg.format.json_cost import take_json
 from sluicegate_iceberg.format.manifests.avro_schema import RowSchema
 
 _MAGIC = b"Obj\1"

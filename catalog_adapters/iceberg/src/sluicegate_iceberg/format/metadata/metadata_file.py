@@ -10,8 +10,7 @@ import orjson
 
 from sluicegate.api import Budget, TableUnreadable
 from sluicegate_iceberg.format.broken import in_file
-from sluicegate_iceberg.format.inflating import GZIP, inflated
-from sluicegate_iceberg.format.json_cost import check_length, take_json
+from sluicegate_iceberg.format.inflating import GZIP, check_length, inflated, take_json
 from sluicegate_iceberg.format.metadata.partitioning import Partitioning, parse_partitioning
 from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct
 from sluicegate_iceberg.format.metadata.values import text, whole

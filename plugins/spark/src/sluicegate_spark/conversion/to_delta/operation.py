@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 import anyio.to_thread
+import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
@@ -33,17 +34,43 @@ from sluicegate_spark.conversion.to_delta.converted_table import (
     check_commit_size,
     converted,
 )
-from sluicegate_spark.conversion.to_delta.deletion_vectors import write_deletion_vectors
+from sluicegate_spark.conversion.to_delta.deletion_vectors import (
+    log_descriptors,
+    write_deletion_vectors,
+)
 from sluicegate_spark.conversion.to_delta.delta_log import add_lines, commit, remove_lines
 from sluicegate_spark.conversion.to_delta.distributed.conversion import ClusterConversion
 from sluicegate_spark.conversion.to_delta.distributed.log_files import LogHead, read_head
 from sluicegate_spark.conversion.to_delta.distributed.scope import Manifests
-from sluicegate_spark.conversion.to_delta.file_difference import difference
 from sluicegate_spark.conversion.to_delta.iceberg_source import IcebergSource, iceberg_source
 from sluicegate_spark.delta_reader import delta_snapshot
 from sluicegate_spark.granted_files import check_file_set
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
+
+
+def difference(files: FileSet, others: FileSet) -> FileSet:
+    """Return files that the others don't contain with the same deleted rows."""
+    known = _keys(others)
+    if others.live is not None:
+        known = known.filter(others.live)
+    mask = pc.invert(pc.is_in(_keys(files), known))
+    return files.where(mask)
+
+
+def _keys(files: FileSet) -> pa.Array:
+    texts = [
+        pc.binary_join_element_wise(
+            batch.column("path"),
+            pc.struct_field(
+                log_descriptors(batch.column("deletion_vector")), "pathOrInlineDv"
+            ).fill_null(""),
+            "\n",
+        )
+        for batch in files.table.to_batches()
+    ]
+    return pa.chunked_array(texts, pa.string()).combine_chunks()
+
 
 _LINE: Final = 2000  # bytes of a file in a log, with many columns
 

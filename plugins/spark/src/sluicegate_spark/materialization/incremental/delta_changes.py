@@ -13,7 +13,7 @@ from sluicegate_spark.materialization.incremental.rules import (
     RebuildRequired,
     way_of_delta,
 )
-from sluicegate_spark.materialization.incremental.source_changes import SourceChanges, without
+from sluicegate_spark.materialization.incremental.source_version import SourceChanges, without
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.materialization.copy_state import Base
 from sluicegate_spark.materialization.incremental.rules import IcebergSnapshot, way_of_iceberg
-from sluicegate_spark.materialization.incremental.source_changes import SourceChanges, without
+from sluicegate_spark.materialization.incremental.source_version import SourceChanges, without
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.cluster import KeptFrames
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired
 

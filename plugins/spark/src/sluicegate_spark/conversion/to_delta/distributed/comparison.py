@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest
-from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.cluster import KeptFrames
 from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.distributed.deleted_rows import (

@@ -21,7 +21,7 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import ObjectDirectory, StorageError, TableUnreadable
 from sluicegate.formats import DELETION_VECTOR
-from sluicegate_spark.cluster.sent_rows import sent_rows
+from sluicegate_spark.cluster import sent_rows
 from sluicegate_spark.conversion.to_delta.distributed.log_files import LogFile, key_of, open_parquet
 from sluicegate_spark.conversion.to_delta.distributed.manifest_rows import ROWS
 from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught

@@ -18,7 +18,7 @@ from sluicegate_iceberg.format.manifests.data_files import data_files
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest, entries_of, schema_of
 from sluicegate_iceberg.format.metadata.shape import Shape
 from sluicegate_iceberg.format.objects import TableObjects
-from sluicegate_spark.cluster.sent_rows import sent_rows
+from sluicegate_spark.cluster import sent_rows
 from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught
 from sluicegate_spark.objects import ObjectAccess
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sluicegate_spark.cluster.cores import cores_of
-from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.cluster import KeptFrames, cores_of
 from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
     CheckedFiles,

@@ -12,7 +12,7 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import StorageError, TableUnreadable, without_queries
 from sluicegate_iceberg.format.objects import literal_location
-from sluicegate_spark.cluster.sent_rows import sent_rows
+from sluicegate_spark.cluster import sent_rows
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.manifests import DELETED, records
 from sluicegate_spark.objects import ObjectAccess

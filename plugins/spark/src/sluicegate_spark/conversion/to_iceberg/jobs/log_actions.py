@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sluicegate.api import CatalogTable
 from sluicegate.formats import LOG_ACTIONS, LogPart, read_log_part
-from sluicegate_spark.cluster.sent_rows import sent_rows
+from sluicegate_spark.cluster import sent_rows
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.objects import ObjectAccess
 

@@ -1,8 +1,9 @@
-"""BUILD_SNAPSHOT_INDEX: applies later commits to the index of a table, or builds it."""
+"""BUILD_SNAPSHOT_INDEX: indexes with which the gateway reads large Delta tables in part."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from sluicegate.api import (
     DelegatedTask,
@@ -59,3 +60,6 @@ async def build_snapshot_index(
 
 def _unfit(why: str) -> TaskFailed:
     return TaskFailed(why, error_code="INVALID_PAYLOAD")
+
+
+BUILD_SNAPSHOT_INDEX: Final = "BUILD_SNAPSHOT_INDEX"

@@ -1,1 +1,0 @@
-"""How many cores a cluster has, and how tasks divide them."""

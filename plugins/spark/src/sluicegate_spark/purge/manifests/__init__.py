@@ -1,1 +1,0 @@
-"""Reads which files an Iceberg table's manifest lists and manifests name."""
