@@ -124,6 +124,9 @@ class _HeldResponse(Trail):
 
     async def _record(self, status: int | None) -> None:
         """Store the record of the response, or send an error instead of it."""
+        if self.repeats and status is not None and status < 400:
+            self.recorded = True
+            return
         try:
             await self._write(status)
         except Unavailable as error:

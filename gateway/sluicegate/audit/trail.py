@@ -32,6 +32,7 @@ class Trail:
     rules: dict[str, None] | None = None
     issued: dict[str, object] | None = None
     changes: tuple[str, ...] = ()
+    repeats: bool = False
 
     @property
     def rule(self) -> str | None:
@@ -169,6 +170,13 @@ def note_issued(kind: str, entry: str | None = None, **facts: object) -> None:
         entries = issued.setdefault("ledger", [])
         if isinstance(entries, list) and entry not in entries:
             entries.append(entry)
+
+
+def note_repetition() -> None:
+    """Contribute that a recent record covers the request, if it is allowed."""
+    trail = _current.get()
+    if trail is not None:
+        trail.repeats = True
 
 
 def note_changes(lines: Iterable[str]) -> None:

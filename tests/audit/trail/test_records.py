@@ -137,7 +137,9 @@ CASES = {
         ("HEAD", _NAMESPACE), ("icebergNamespaceExists", "sales.eu", 204, "grant sales")
     ),
     "Iceberg table": Case(
-        ("GET", f"{_NAMESPACE}/tables/orders"), ("icebergLoadTable", _ORDERS, 200, _GRANT)
+        ("GET", f"{_NAMESPACE}/tables/orders"),
+        ("icebergLoadTable", _ORDERS, 200, _GRANT),
+        {"kind": "store key"},
     ),
     "Iceberg table that a policy hides": Case(
         ("GET", f"{_NAMESPACE}/tables/hidden"), ("icebergLoadTable", "sales.eu.hidden", 404, _POLICY)
@@ -154,7 +156,7 @@ CASES = {
             {
                 "method": "GET",
                 "region": "us-east-1",
-                "uri": "https://share.example/iceberg-files/sluicegate/x",
+                "uri": "https://share.example/iceberg-files/SG/x",
                 "headers": {},
             },
         ),

@@ -52,7 +52,7 @@ def iceberg_place(fuzzer: Fuzzer, place: Mapping[str, str]) -> IcebergPlace:
 
 def file_part(path: str) -> str:
     """The path of a file without the proof that the gateway put before it."""
-    return path.split("/", 4)[4]
+    return path.split("/", 5)[5]
 
 
 def decoded_token(token: str) -> bytes | str:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from support.gateways.in_memory import InMemory, ListedCatalog
 from support.gateways.memory_grants import MemoryGrants
 from support.gateways.memory_instances import LAKE
@@ -65,6 +66,14 @@ class StandInFiles:
         await self.check(principal, shared, source)
         snapshots = "latest" if request.referenced_only else "all"
         return {"metadata": {"format-version": 2}, "config": {"by": "file", "snapshots": snapshots}}
+
+    async def credentials(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
+        """Keys."""
+        return {"storage-credentials": [{"prefix": shared.name, "config": {}}]}
+
+    async def serve_object(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Nothing."""
+        await Response()(scope, receive, send)
 
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
         """Whether it can be expressed."""

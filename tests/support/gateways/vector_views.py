@@ -23,7 +23,7 @@ class MarkedPaths:
 
     def of(self, paths: Sequence[str]) -> list[str]:
         """The paths after a mark."""
-        return [f"s3://sluicegate/proof/{path}" for path in paths]
+        return [f"s3://SG/proof/{path}" for path in paths]
 
 
 async def vector_view(gateway: MemoryGateway, vectors: Mapping[str, Descriptor | None]) -> IcebergView:

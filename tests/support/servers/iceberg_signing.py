@@ -18,16 +18,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 from support.gateways.memory_gateway import KEYS, catalog_table, memory_gateway, shared_table
 from support.gateways.memory_grants import ACME
+from support.gateways.parts import gateway_parts
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.api import Storage
 from sluicegate.api.errors import SluicegateError
+from sluicegate.config import Settings
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.iceberg_rest.assembly import lazy_files, store_route
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
 from sluicegate.protocols.iceberg_rest.file_access.sign import RequestSigner
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
-from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import signing_config, store_route
+from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import signing_config
+from sluicegate.protocols.iceberg_rest.file_routes import FileService
 
 SIGN = "v1/shares/sales/namespaces/eu/tables/orders/sign"
 _LIFETIME = 3600
@@ -73,7 +78,11 @@ def signing_server(storage: Storage, location: str) -> Iterator[SigningServer]:
             GeneratedLinks(KEYS, served.url, _LIFETIME),
             store_endpoint(served.url),
         )
-        server = uvicorn.Server(uvicorn.Config(_app(served, signer), log_config=None, access_log=False))
+        settings = Settings.model_validate({"public_url": served.url})
+        files = lazy_files(gateway_parts(gateway, settings))
+        server = uvicorn.Server(
+            uvicorn.Config(_app(served, signer, files), log_config=None, access_log=False)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -85,7 +94,7 @@ def signing_server(storage: Storage, location: str) -> Iterator[SigningServer]:
             thread.join()
 
 
-def _app(served: SigningServer, signer: RequestSigner) -> Starlette:
+def _app(served: SigningServer, signer: RequestSigner, files: Lazy[FileService]) -> Starlette:
     async def sign(request: Request) -> Response:
         body = await request.json()
         try:
@@ -99,6 +108,6 @@ def _app(served: SigningServer, signer: RequestSigner) -> Starlette:
         return error_response(as_sluicegate_error(error))
 
     return Starlette(
-        routes=[Route(f"/iceberg/{SIGN}", sign, methods=["POST"]), store_route()],
+        routes=[Route(f"/iceberg/{SIGN}", sign, methods=["POST"]), store_route(files.get)],
         exception_handlers={SluicegateError: answer_error, HTTPException: answer_error},
     )

@@ -17,7 +17,7 @@ from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.iceberg.shape import Field, IcebergShape, PartitionField, Struct, Type
 from sluicegate.tables.snapshot import FileSet, Snapshot, TableMetadata
 
-PREFIX = "s3://sluicegate/proof/"
+PREFIX = "s3://SG/proof/"
 _TYPES = {
     "byte": "int",
     "short": "int",

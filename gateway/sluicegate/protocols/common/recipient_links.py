@@ -90,14 +90,14 @@ class RecipientLinks(Generic[_Link]):
 
 
 async def link_recipient(
-    grants: Grants, name: str, recipient_id: str, address: str | None
+    grants: Grants, name: str, recipient_id: str, address: str | None, method: str = _METHOD
 ) -> Principal:
-    """The recipient, if access is allowed now."""
+    """The recipient of a link or key, if access is allowed now."""
     record = await grants.recipient(name)
     if record is None or record.id != recipient_id:
-        missing = PermissionDenied("the recipient of this link no longer exists")
+        missing = PermissionDenied(f"the recipient of this {method} no longer exists")
         raise missing.decided_by("authentication")
     try:
-        return check_recipient(record, _METHOD, address)
+        return check_recipient(record, method, address)
     except Unauthenticated as error:
         raise PermissionDenied(error.message).decided_by("authentication") from error

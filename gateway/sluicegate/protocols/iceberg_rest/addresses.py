@@ -1,11 +1,10 @@
-"""Addresses of the catalog of a share: paths of URLs, and the locations that clients see."""
+"""Addresses of the catalog of a share."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
 from sluicegate.api import SharedTable
-from sluicegate.protocols.iceberg_rest.file_access.file_paths import BUCKET
 
 PREFIX = "shares/{share}"
 NAMESPACES = "/v1/{prefix}/namespaces"
@@ -34,12 +33,6 @@ def credentials_of(table: SharedTable) -> str:
 def signing_of(table: SharedTable) -> str:
     """Where requests for a table's files are signed, relative to the catalog's `uri`."""
     return _relative(SIGN, table)
-
-
-def location_of(table: SharedTable) -> str:
-    """The location of a table for clients that read it file by file, which is not its real one."""
-    names = (quote(name, safe="") for name in (table.share, table.schema, table.name))
-    return "/".join((f"s3://{BUCKET}", *names))
 
 
 def _relative(template: str, table: SharedTable) -> str:

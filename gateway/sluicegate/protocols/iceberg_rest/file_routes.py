@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.http.bodies import read_body
@@ -54,6 +55,9 @@ class FilePlans(Protocol):
 
     async def fetch(self, request: Request) -> Response:
         """A file that the gateway generates."""
+
+    async def serve_object(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of a client that takes the gateway for an object store."""
 
 
 class FileService(FilePlans, FileLoads, Protocol):

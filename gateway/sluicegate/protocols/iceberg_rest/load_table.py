@@ -39,16 +39,18 @@ class LoadRequest:
     with_credentials: bool
     referenced_only: bool
     with_signing: bool = False
+    other_ways: bool = False
     dialect: Dialect = Dialect.STANDARD
 
     @classmethod
     def parse(cls, headers: Mapping[str, str], query: Mapping[str, str]) -> Self:
         """Parse `X-Iceberg-Access-Delegation`, `User-Agent` and `snapshots`."""
-        ways = {way.strip() for way in headers.get(DELEGATION_HEADER, "").split(",")}
+        ways = {way.strip() for way in headers.get(DELEGATION_HEADER, "").split(",")} - {""}
+        others = bool(ways) and not ways & {VENDED, SIGNING}
         snapshots = query.get("snapshots") or "all"
         if snapshots not in _SNAPSHOTS:
             raise InvalidRequest(f"snapshots must be {' or '.join(_SNAPSHOTS)}")
-        return cls(VENDED in ways, snapshots == "refs", SIGNING in ways, Dialect.of(headers))
+        return cls(VENDED in ways, snapshots == "refs", SIGNING in ways, others, Dialect.of(headers))
 
 
 class VendedTableLoader:
@@ -138,6 +140,9 @@ class FileLoads(Protocol):
     ) -> dict[str, Any]:
         """A LoadTableResult."""
 
+    async def credentials(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
+        """A LoadCredentialsResponse."""
+
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
         """Check that the table can be loaded."""
 
@@ -164,7 +169,25 @@ class TableLoader:
         source = await self._locate(shared)
         if self.by_credentials(shared, source, request):
             return await self._vended.load(principal, shared, request)
+        if request.other_ways:
+            raise InvalidRequest(
+                f"{shared.full_name} is read file by file: send {DELEGATION_HEADER}: {VENDED} to get "
+                f"keys for its files, or {SIGNING} to send requests for them to be signed"
+            )
         return await (await self._files()).load(principal, shared, source, request)
+
+    async def credentials(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
+        """A LoadCredentialsResponse: credentials of the storage, or else keys of the gateway."""
+        source = await self._locate(shared)
+        by_file = self._offers.file_obstacle(shared, source) is None
+        if not by_file or self._offers.obstacle(shared, source) is None:
+            return await self._vended.credentials(principal, shared)
+        return await self.keys(principal, shared)
+
+    async def keys(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
+        """A LoadCredentialsResponse with keys of the gateway."""
+        self._check_files(shared, await self._locate(shared))
+        return await (await self._files()).credentials(principal, shared)
 
     async def check(self, principal: Principal, shared: SharedTable) -> None:
         """Check that the table can be loaded; raises as `load` does."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import orjson
@@ -50,7 +51,6 @@ from sluicegate.protocols.iceberg_rest.load_table import (
     VENDED,
     LoadRequest,
     TableLoader,
-    VendedTableLoader,
 )
 from sluicegate.protocols.iceberg_rest.resolve import PathResolver
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -77,7 +77,6 @@ class IcebergEndpoints:
         listed: TableListing,
         requested: PathResolver,
         loader: TableLoader,
-        vended: VendedTableLoader,
         files: FileEndpoints,
         tokens: TokenSigner,
         max_body: int,
@@ -88,7 +87,6 @@ class IcebergEndpoints:
         self._listed = listed
         self._requested = requested
         self._loader = loader
-        self._vended = vended
         self._tokens = tokens
         self._max_body = max_body
         self._served: Sequence[tuple[Sequence[str], str, Handler]] = (
@@ -178,12 +176,9 @@ class IcebergEndpoints:
             return Response(status_code=204)
         wanted = LoadRequest.parse(request.headers, request.query_params)
         found = await self._requested.for_load(request, principal, wanted.with_credentials)
-        try:
+        denied = credentials_denied(found.table) if found.denied else None
+        with _missing_is_denied(denied):
             body = orjson.dumps(await self._loader.load(principal, found.table, wanted))
-        except NoSuchTable as error:
-            if found.denied:
-                raise credentials_denied(found.table) from error
-            raise
         # A hash of the body, including credentials: a client's copy is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         headers = {**NOT_STORED, "ETag": etag}
@@ -192,8 +187,14 @@ class IcebergEndpoints:
         return Response(body, headers=headers, media_type=JSON)
 
     async def _credentials(self, request: Request, principal: Principal) -> Response:
-        table = await self._requested.table(request, principal, "vend")
-        answer = await self._vended.credentials(principal, table)
+        denied, load = None, self._loader.credentials
+        try:
+            table = await self._requested.table(request, principal, "vend")
+        except PermissionDenied as error:
+            denied, load = error, self._loader.keys
+            table = await self._requested.table(request, principal)
+        with _missing_is_denied(denied):
+            answer = await load(principal, table)
         return json_response(answer, headers=NOT_STORED)
 
     async def _report(self, request: Request, principal: Principal) -> Response:
@@ -225,6 +226,17 @@ class IcebergEndpoints:
             bound_to=f"{principal.id}\niceberg {listing}",
         )
         return page(items, _key, page_request, self._tokens)
+
+
+@contextmanager
+def _missing_is_denied(denied: PermissionDenied | None) -> Iterator[None]:
+    """Report that policies deny credentials, if the table can't be read without them."""
+    try:
+        yield
+    except NoSuchTable as error:
+        if denied is not None:
+            raise denied from error
+        raise
 
 
 def _key(item: Schema | SharedTable) -> str:

@@ -89,7 +89,7 @@ def _without_proofs(value: Any) -> Any:
         return {key: _without_proofs(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_without_proofs(each) for each in value]
-    return value.split("/", 4)[-1] if isinstance(value, str) and value.startswith("s3://") else value
+    return value.split("/", 5)[-1] if isinstance(value, str) and value.startswith("s3://") else value
 
 
 def test_plans_are_the_same(lake: SharedLake, client: httpx.Client) -> None:

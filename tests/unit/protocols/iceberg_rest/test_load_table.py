@@ -34,20 +34,23 @@ async def load(made: IcebergInMemory, request: LoadRequest) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("header", "credentials", "signing"),
+    ("header", "credentials", "signing", "others"),
     [
-        (None, False, False),
-        ("", False, False),
-        ("something-new", False, False),
-        ("vended-credentials", True, False),
-        ("remote-signing", False, True),
-        ("remote-signing,vended-credentials", True, True),
-        (" vended-credentials , remote-signing", True, True),
+        (None, False, False, False),
+        ("", False, False, False),
+        ("something-new", False, False, True),
+        ("something-new,vended-credentials", True, False, False),
+        ("vended-credentials", True, False, False),
+        ("remote-signing", False, True, False),
+        ("remote-signing,vended-credentials", True, True, False),
+        (" vended-credentials , remote-signing", True, True, False),
     ],
 )
-def test_access_is_requested_by_a_header(header: str | None, credentials: bool, signing: bool) -> None:
+def test_access_is_requested_by_a_header(
+    header: str | None, credentials: bool, signing: bool, others: bool
+) -> None:
     headers = Headers({} if header is None else {"x-iceberg-access-delegation": header})
-    assert LoadRequest.parse(headers, {}) == LoadRequest(credentials, False, signing)
+    assert LoadRequest.parse(headers, {}) == LoadRequest(credentials, False, signing, others)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("all", False), ("", False), ("refs", True)])

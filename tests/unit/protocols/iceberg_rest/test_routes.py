@@ -43,7 +43,6 @@ class Catalog:
             listed=TableListing(resolver, iceberg.offers, loader.check_files, BackgroundJobs()),
             requested=requested,
             loader=loader,
-            vended=iceberg.vended,
             files=FileEndpoints(requested, loader, iceberg.files.get, LARGEST_BODY),
             tokens=TokenSigner(KeyRing((b"a key",)), lifetime=60),
             max_body=LARGEST_BODY,
@@ -207,7 +206,8 @@ async def test_policies_can_deny_credentials_but_not_metadata() -> None:
     await made.put("orders")
     catalog = Catalog(made)
     assert (await catalog.get(ORDERS)).status == 200
-    assert refused(await catalog.get(f"{ORDERS}/credentials")) == (403, "ForbiddenException")
+    keys = await catalog.get(f"{ORDERS}/credentials")  # of the gateway, for single files
+    assert keys.json == {"storage-credentials": [{"prefix": "orders", "config": {}}]}
     assert (await catalog.get(ORDERS, VENDED)).json["config"]["by"] == "file"
     assert made.made.ledger.written == []
 
@@ -215,6 +215,8 @@ async def test_policies_can_deny_credentials_but_not_metadata() -> None:
 async def test_policies_can_deny_the_only_way() -> None:
     made = IcebergInMemory(policies=(Restricted(),))
     answer = await Catalog(made).get(f"{TABLES}/by_dir", VENDED)
+    assert refused(answer) == (403, "ForbiddenException")
+    answer = await Catalog(made).get(f"{TABLES}/by_dir/credentials")
     assert refused(answer) == (403, "ForbiddenException")
 
 

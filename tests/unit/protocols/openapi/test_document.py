@@ -54,7 +54,7 @@ def test_operations_without_a_token_are_few_and_the_others_can_be_refused(identi
     operation = OPERATIONS[identity]
     links = {f"{verb}{kind}File" for verb in ("read", "check") for kind in ("", "Derived", "Iceberg")}
     few = {"openapi", "health", "live", "ready", "token", "icebergToken", *links}
-    few |= {"showActivation", "useActivation", "activationStyle"}
+    few |= {"readObject", "checkObject", "showActivation", "useActivation", "activationStyle"}
     if identity in few or identity.startswith("refuseUnsigned"):
         assert operation["security"] == []
     else:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import anyio.to_thread
 
 from sluicegate.api import NotFound
-from sluicegate.protocols.iceberg_rest import addresses
 from sluicegate.protocols.iceberg_rest.by_file.file_names import FileNames
 from sluicegate.protocols.iceberg_rest.by_file.snapshots import (
     ListedVersions,
@@ -15,9 +14,10 @@ from sluicegate.protocols.iceberg_rest.by_file.snapshots import (
     references,
 )
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import location_of
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
     MANIFEST_LIST,
-    METADATA,
+    is_metadata,
     numbered,
 )
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
@@ -44,7 +44,7 @@ def _described(view: TableView, listing: SnapshotList, names: Sequence[Names]) -
     shared = view.table.shared
     return table_metadata(
         identity=f"{shared.id} {view.snapshot.metadata.id}",
-        location=addresses.location_of(shared),
+        location=location_of(shared),
         specs=listing.specs,
         snapshots=listing.snapshots,
         file_names=names,
@@ -69,7 +69,7 @@ class Generator:
 
     async def generate(self, view: IcebergView, name: str) -> bytes:
         """The bytes of a file. Except for metadata, the same view always has the same bytes."""
-        if name == METADATA:
+        if is_metadata(name):
             return await self._metadata.content(view)
         if name == MANIFEST_LIST:
             return await self._manifests.manifest_list(view)

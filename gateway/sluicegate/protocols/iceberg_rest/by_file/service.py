@@ -9,6 +9,7 @@ import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.access.recipients.profile import ICEBERG_PATH
@@ -33,10 +34,11 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_files import (
     GeneratedFileEndpoint,
     GeneratedFiles,
 )
-from sluicegate.protocols.iceberg_rest.file_access.generated_links import METADATA, GeneratedLinks
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks, metadata_name
 from sluicegate.protocols.iceberg_rest.file_access.sign import RequestSigner, SignedFiles
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
 from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import signing_config
+from sluicegate.protocols.iceberg_rest.file_access.table_files import TableFiles
 from sluicegate.protocols.iceberg_rest.load_table import LoadRequest
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles, check_manifests
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
@@ -44,6 +46,10 @@ from sluicegate.protocols.iceberg_rest.planning.plan_scan import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 from sluicegate.protocols.iceberg_rest.planning.scan_tasks import VectorBlobs
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
+from sluicegate.protocols.iceberg_rest.store.config import KeyConfig
+from sluicegate.protocols.iceberg_rest.store.endpoint import StoreEndpoint
+from sluicegate.protocols.iceberg_rest.store.keys import StoreKeys
+from sluicegate.protocols.iceberg_rest.store.reader import FileReader
 from sluicegate.protocols.iceberg_rest.view import TableView, ViewPaths
 from sluicegate.protocols.parts import GatewayParts
 from sluicegate.protocols.presigning.signer import Signer
@@ -66,6 +72,8 @@ class FileByFile:
         tokens: PlanTokens,
         signer: RequestSigner,
         generated: GeneratedFileEndpoint,
+        keys: KeyConfig,
+        store: StoreEndpoint,
         catalog_uri: str,
         store_endpoint: str,
     ) -> None:
@@ -76,6 +84,8 @@ class FileByFile:
         self._tokens = tokens
         self._signer = signer
         self._generated = generated
+        self._keys = keys
+        self._store = store
         self._catalog_uri = catalog_uri
         self._store_endpoint = store_endpoint
         self._parsing = LimitedThreads(_PARSED_AT_ONCE)
@@ -90,21 +100,28 @@ class FileByFile:
         """A LoadTableResult with metadata that is made from the latest version."""
         view = await self._viewer.latest(principal, shared, source)
         request.dialect.check(view.shape.schema)
-        if request.dialect is Dialect.PYICEBERG:  # it usually plans by itself, from manifests
+        # It usually plans by itself, from manifests, as clients with keys do.
+        if request.dialect is Dialect.PYICEBERG or not request.with_signing:
             await anyio.to_thread.run_sync(check_manifests, view)
-        [location] = view.paths.of([METADATA])
-        config = signing_config(
+        [location] = view.paths.of([metadata_name(shared, view.snapshot.version)])
+        metadata = await self._metadata.content(view, latest_only=request.referenced_only)
+        loaded = {"metadata-location": location, "metadata": orjson.Fragment(metadata)}
+        if request.with_signing:
+            return loaded | {"config": self._signing_config(shared)}
+        return loaded | self._keys.config(principal, shared)
+
+    async def credentials(self, principal: Principal, shared: SharedTable) -> dict[str, Any]:
+        """A LoadCredentialsResponse with new keys of the gateway."""
+        config = self._keys.config(principal, shared)
+        return {"storage-credentials": config["storage-credentials"]}
+
+    def _signing_config(self, shared: SharedTable) -> dict[str, str]:
+        return signing_config(
             catalog_uri=self._catalog_uri,
             sign_endpoint=addresses.signing_of(shared),
             store_endpoint=self._store_endpoint,
             server_planning=True,
         )
-        metadata = await self._metadata.content(view, latest_only=request.referenced_only)
-        return {
-            "metadata-location": location,
-            "metadata": orjson.Fragment(metadata),
-            "config": config,
-        }
 
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
         """Check that the table can be loaded; raises as `load` does."""
@@ -161,6 +178,10 @@ class FileByFile:
     async def fetch(self, request: Request) -> Response:
         """A generated file; see `GeneratedFileEndpoint.fetch`."""
         return await self._generated.fetch(request)
+
+    async def serve_object(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of a client with a key; see `StoreEndpoint`."""
+        await self._store(scope, receive, send)
 
     async def _scanned(
         self,
@@ -221,14 +242,20 @@ def file_by_file(parts: GatewayParts) -> FileByFile:
     generated = GeneratedFileEndpoint(
         keys, parts.grants, resolver, viewer.issued, GeneratedFiles(generator.generate)
     )
+    requests = RequestSigner(paths, signer, links, endpoint, files=SignedFiles(signer, reader))
+    store_keys = StoreKeys(keys, settings.vending.lifetime)
+    files = FileReader(requests, generated, TableFiles(instances))
+    store = StoreEndpoint(store_keys, parts.grants, parts.vending, resolver, files, endpoint)
     return FileByFile(
         resolver=resolver,
         viewer=viewer,
         metadata=metadata,
         planner=ScanPlanner(reader, tokens, blobs),
         tokens=tokens,
-        signer=RequestSigner(paths, signer, links, endpoint, files=SignedFiles(signer, reader)),
+        signer=requests,
         generated=generated,
+        keys=KeyConfig(store_keys, endpoint),
+        store=store,
         catalog_uri=public_url.rstrip("/") + ICEBERG_PATH,
         store_endpoint=endpoint,
     )

@@ -6,9 +6,11 @@ does not need the table's snapshot to decide: the cost does not depend on the si
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
+from base64 import urlsafe_b64encode
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +21,23 @@ from sluicegate.access.partition_filter import PartitionFilter
 from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTable, hmac_states
 from sluicegate.signing.keyring import KeyRing
 
-BUCKET: Final = "sluicegate"
-"""The bucket in clients' paths. It does not exist in any store."""
+BUCKET: Final = "SG"
+"""The bucket in clients' paths.
+
+It is too short for a bucket of AWS: a client that ignores `s3.endpoint` reads nothing of others.
+"""
+
+
+def location_of(shared: SharedTable) -> str:
+    """The location of a shared table for clients, which all of its paths begin with."""
+    return f"s3://{BUCKET}/{_name_of(shared)}"
+
+
+def _name_of(shared: SharedTable) -> str:
+    """A name of fixed length, so that no location is the beginning of another one."""
+    digest = hashlib.sha256(f"{shared.share_id}\n{shared.id}".encode()).digest()
+    return urlsafe_b64encode(digest[:12]).decode()
+
 
 _UNQUOTED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/="
 _UNSAFE = re.compile(b"[^" + re.escape(_UNQUOTED) + b"]")
@@ -61,7 +78,7 @@ _PURPOSE = "iceberg file paths"
 _TAG = 18  # bytes: more than 128 bits, and no padding in base64
 _ISSUES_PER_LIFETIME = 10
 _KEY = re.compile(
-    r"(?P<version>0|[1-9][0-9]{0,18})-(?P<issued>0|[1-9][0-9]{0,11})-(?P<tag>[A-Za-z0-9_-]{24})"
+    r"(?P<table>[A-Za-z0-9_-]{16})/(?P<version>0|[1-9][0-9]{0,18})-(?P<issued>0|[1-9][0-9]{0,11})-(?P<tag>[A-Za-z0-9_-]{24})"
     r"/(?P<path>.+)",
     re.DOTALL,
 )
@@ -90,11 +107,11 @@ class ProvenPaths:
         issued_at: Rounded time of issue, epoch seconds. Paths of the same view and time are identical.
     """
 
-    def __init__(self, proofs: _Proofs, version: int, issued_at: int) -> None:
+    def __init__(self, proofs: _Proofs, location: str, version: int, issued_at: int) -> None:
         self.version = version
         self.issued_at = issued_at
         self._proofs = proofs
-        self._start = f"s3://{BUCKET}/{version}-{issued_at}-"
+        self._start = f"{location}/{version}-{issued_at}-"
 
     def of(self, paths: Sequence[str]) -> list[str]:
         """Paths of files, in their order; see `ViewPaths`."""
@@ -140,7 +157,8 @@ class FilePaths:
             now = int(self._clock())
             issued_at = now - now % self._step
         view = view_identity(principal, shared, source)
-        return ProvenPaths(_Proofs(self._keys.signing, view, version, issued_at), version, issued_at)
+        proofs = _Proofs(self._keys.signing, view, version, issued_at)
+        return ProvenPaths(proofs, location_of(shared), version, issued_at)
 
     def verify(
         self, principal: Principal, shared: SharedTable, source: CatalogTable, key: str
@@ -157,7 +175,8 @@ class FilePaths:
             (found,) = _Proofs(secret, view, version, issued_at).tags([encoded])
             return found
 
-        if not self._keys.accepts(_decoded(match["tag"]), tag):
+        named = match["table"] == _name_of(shared)
+        if not named or not self._keys.accepts(_decoded(match["tag"]), tag):
             raise _refused(
                 f"this path does not give you access to a file of {shared.full_name}, or what is "
                 f"shared has changed: {_AGAIN}"

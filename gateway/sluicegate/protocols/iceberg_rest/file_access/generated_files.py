@@ -15,7 +15,14 @@ from starlette.responses import Response
 from sluicegate._util.lru import LRU
 from sluicegate._util.singleflight import SingleFlight
 from sluicegate.access.grants import Grants
-from sluicegate.api import InvalidRequest, NotFound, Principal, SharedTable, TableUnreadable
+from sluicegate.api import (
+    CatalogTable,
+    InvalidRequest,
+    NotFound,
+    Principal,
+    SharedTable,
+    TableUnreadable,
+)
 from sluicegate.http.responses import log_error
 from sluicegate.protocols.common.iceberg_eligibility import check_urls
 from sluicegate.protocols.common.recipient_links import RecipientLinks
@@ -24,7 +31,7 @@ from sluicegate.protocols.common.shared_scope import check_version
 from sluicegate.protocols.file_links.conditions import Validators
 from sluicegate.protocols.file_links.responses import respond_bytes
 from sluicegate.protocols.iceberg_rest.fair_limiter import FairLimiter
-from sluicegate.protocols.iceberg_rest.file_access.file_paths import view_identity
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import ProvenFile, view_identity
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
     SPACE,
     GeneratedLink,
@@ -156,10 +163,17 @@ class GeneratedFileEndpoint:
         check_urls(shared)
         check_version(shared, link.version)
         source = await self._resolver.locate(shared)
+        file = ProvenFile(link.name, link.version, link.issued_at)
+        return await self.of_view(principal, shared, source, file)
+
+    async def of_view(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable, file: ProvenFile
+    ) -> GeneratedFile:
+        """A generated file of a recipient's view."""
         view = view_identity(principal, shared, source)
         return await self._files.get(
             principal.id,
-            (view, link.version, link.issued_at, link.name),
-            link.name,
-            lambda: self._view_at(principal, shared, link.version, link.issued_at),
+            (view, file.version, file.issued_at, file.path),
+            file.path,
+            lambda: self._view_at(principal, shared, file.version, file.issued_at),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final, Self
+from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate.api import Presigned, Principal, SharedTable
 from sluicegate.protocols.common.recipient_links import RecipientLink
@@ -15,14 +16,26 @@ from sluicegate.signing.keyring import KeyRing
 MANIFEST_LIST: Final = "~/manifest-list.avro"
 """The manifest list of the view's snapshot."""
 
-METADATA: Final = "~/metadata.json"
-"""The metadata of the table, as `loadTable` returns it for the view's version."""
-
 _NUMBER = "(?:0|[1-9][0-9]{0,9})"
+_METADATA = r"[0-9]{5,19}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.metadata\.json"
 _GENERATED = re.compile(
-    rf"~/(?:metadata\.json|manifest-list\.avro|(?P<kind>manifest|vectors|deletes)-(?P<number>{_NUMBER})"
+    rf"~/(?:(?P<metadata>{_METADATA})|manifest-list\.avro|(?P<kind>manifest|vectors|deletes)-(?P<number>{_NUMBER})"
     r"\.(?:avro|puffin|parquet))"
 )
+
+
+def metadata_name(shared: SharedTable, version: int) -> str:
+    """The name of the table's metadata, as `loadTable` returns it for the view's version.
+
+    Engines such as ClickHouse read the number from it.
+    """
+    return f"~/{version:05d}-{uuid5(NAMESPACE_URL, shared.id)}.metadata.json"
+
+
+def is_metadata(path: str) -> bool:
+    """Whether a path is the name of a table's metadata."""
+    match = _GENERATED.fullmatch(path)
+    return match is not None and match["metadata"] is not None
 
 
 def manifest_name(number: int) -> str:

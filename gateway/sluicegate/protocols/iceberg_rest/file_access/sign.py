@@ -145,20 +145,29 @@ class RequestSigner:
         self._clock = clock
         self._files = files
 
+    def verify(self, table: OpenTable, key: str) -> ProvenFile:
+        """The file of a path in the clients' bucket."""
+        return self._paths.verify(table.principal, table.shared, table.source, key)
+
+    async def count(self, table: OpenTable, file: ProvenFile, key: str) -> None:
+        """Count a data file before its content can be read, once for each path."""
+        if self._files is not None and not is_generated(file.path):
+            await self._files.count(table, file, key)
+
+    def record(self, table: OpenTable) -> UrlRecord:
+        """The ledger record of this minute; see `RecentRecords`."""
+        return self._records.of(table)
+
     async def sign(self, table: OpenTable, body: Mapping[str, Any]) -> SignedRequest:
         """The URL for a request."""
         if is_listing(body, self._endpoint):  # answered with the reason why there is none
             return SignedRequest(f"{self._endpoint}/{BUCKET}/{LISTING}", reusable=False)
         request = SignRequest.parse(body, self._endpoint)
-        file = self._paths.verify(table.principal, table.shared, table.source, request.key)
-        if (
-            self._files is not None
-            and not is_generated(file.path)
-            # Where a store does not check the method, a URL for HEAD also reads the file.
-            and (request.reads_content or not self._signer.binds_method(table, file.path))
-        ):
-            await self._files.count(table, file, request.key)
-        record = self._records.of(table)
+        file = self.verify(table, request.key)
+        # Where a store does not check the method, a URL for HEAD also reads the file.
+        if request.reads_content or not self._signer.binds_method(table, file.path):
+            await self.count(table, file, request.key)
+        record = self.record(table)
         signed = await self._signed(table, request, file, record.label)
         record.add(1, signed.expires_at)
         note_issued("signed request", version=file.version, file=file.path)

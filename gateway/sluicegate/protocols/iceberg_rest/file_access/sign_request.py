@@ -19,7 +19,7 @@ _PRINTABLE = re.compile("[!-~]+")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PROVIDER = "s3"
 # Some SDKs add the name of the operation. All other parameters select something else than the object.
-_OPERATIONS = {"GET": "x-id=GetObject", "HEAD": "x-id=HeadObject"}
+OPERATIONS = {"GET": "x-id=GetObject", "HEAD": "x-id=HeadObject"}
 # S3 rejects headers of this kind that a signature does not cover. AWS SDKs request the checksum of an
 # object with these: current ones (s3fs, for example) with the first, Java before 2.30 with the other.
 _SIGNED_HEADERS = ("x-amz-checksum-mode", "x-amz-te")
@@ -60,7 +60,7 @@ class SignRequest:
             raise PermissionDenied(
                 "the files of a shared table can only be read: only GET and HEAD can be signed"
             )
-        key = _key(uri, endpoint, _OPERATIONS[method])
+        key = _key(uri, endpoint, OPERATIONS[method])
         return cls(key, ObjectRequest("HEAD" if method == "HEAD" else "GET", headers))
 
 

@@ -1,22 +1,16 @@
-"""The address that Iceberg clients take for an object store."""
+"""What Iceberg clients get to know of the address that they take for an object store."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 from xml.sax.saxutils import escape
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from sluicegate.api import PermissionDenied
 from sluicegate.http.responses import NOT_STORED
-from sluicegate.protocols.iceberg_rest.file_access.file_paths import BUCKET
-from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
 
 # A value for clients that require one. No store receives it: presigned URLs have their own region.
-_REGION: Final = "us-east-1"
+REGION: Final = "us-east-1"
 
 
 def signing_config(
@@ -40,8 +34,8 @@ def _of_stores(store_endpoint: str) -> dict[str, str]:
     return {
         "s3.endpoint": store_endpoint,
         "s3.path-style-access": "true",
-        "s3.region": _REGION,
-        "client.region": _REGION,
+        "s3.region": REGION,
+        "client.region": REGION,
     }
 
 
@@ -68,12 +62,6 @@ def _of_pyiceberg(catalog_uri: str, sign_endpoint: str) -> dict[str, str]:
 REFUSED: Final = "InvalidRequest"
 """The code of a file that cannot be made, which clients do not request again."""
 
-MISSING: Final = "NoSuchKey"
-"""The code of a file that does not exist."""
-
-DENIED: Final = "AccessDenied"
-"""The code of a request that was not signed."""
-
 _XML = "application/xml"
 
 
@@ -94,25 +82,8 @@ def store_error(code: str, message: str, status: int, method: str = "GET") -> Re
 LISTING: Final = "~listing"
 """The key that stands for a listing, which clients request if a file does not exist."""
 
-_MISSING_FILE = (
+MISSING_FILE: Final = (
     "a file of the table does not exist in its storage: load the table again, and if the file is still "
     "missing, the table's provider must restore it (files of a shared table cannot be listed)"
 )
-_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
-
-def store_route() -> Route:
-    """A route that refuses requests which clients did not send to be signed first."""
-    route = Route(f"{ENDPOINT_PATH}/{{path:path}}", _refuse, methods=_METHODS, name="iceberg-store")
-    # Starlette's own expression takes no line feeds.
-    route.path_regex = re.compile(f"^{re.escape(ENDPOINT_PATH)}/(?P<path>.*)$", re.DOTALL)
-    return route
-
-
-async def _refuse(request: Request) -> Response:
-    if request.url.path == f"{ENDPOINT_PATH}/{BUCKET}/{LISTING}":
-        return store_error(MISSING, _MISSING_FILE, 404)
-    raise PermissionDenied(
-        "this address is not an object store: your client did not use remote signing "
-        "(s3.remote-signing-enabled for Java, s3.signer for PyIceberg with FsspecFileIO)"
-    ).decided_by("request")
+"""The message of a file that the table names and its storage doesn't have."""

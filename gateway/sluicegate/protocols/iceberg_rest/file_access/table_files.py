@@ -7,9 +7,11 @@ from collections.abc import Iterable
 
 from sluicegate.api import ConfigurationError, ObjectDirectory, UnsupportedOperation
 from sluicegate.api.errors import StorageError
+from sluicegate.api.models import join_location
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.presigning.signer import is_scattered
 
 _BEYOND_THE_END = re.compile(
     r"invalid range|range was invalid|invalidrange|status(?: code)?:? 416\b", re.IGNORECASE
@@ -31,6 +33,13 @@ class TableFiles:
     def check(self, table: OpenTable, locations: Iterable[str]) -> None:
         """Reject files that the table is not allowed to name."""
         self._reach.check(table.source, locations)
+
+    async def proven(self, table: OpenTable, path: str) -> tuple[ObjectDirectory, str]:
+        """The directory and the name of a file, by its path as the table's log has it."""
+        location = join_location(self._instances.canonical(table.source.location), path)
+        if is_scattered([path]):
+            self.check(table, [location])
+        return await self.opened(table, location)
 
     async def opened(self, table: OpenTable, location: str) -> tuple[ObjectDirectory, str]:
         """The directory that a file is read from, and the file's name in it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from support.gateways.memory_gateway import shared_table
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.iceberg_views import iceberg_view
 from support.tables.memory_tables import snapshot
@@ -12,6 +13,7 @@ from support.tables.memory_tables import snapshot
 from sluicegate.api import NotFound
 from sluicegate.protocols.iceberg_rest.by_file.generation import Generator, MetadataFile
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import metadata_name
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 
@@ -54,7 +56,7 @@ async def view() -> IcebergView:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("~/metadata.json", b"metadata of 4"),
+        (metadata_name(shared_table(), 4), b"metadata of 4"),
         ("~/manifest-list.avro", b"list of 4"),
         ("~/manifest-0.avro", b"manifest 0"),
         ("~/manifest-31.avro", b"manifest 31"),

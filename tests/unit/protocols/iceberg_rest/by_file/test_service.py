@@ -27,6 +27,7 @@ from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.by_file import service as service_module
 from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import location_of
 from sluicegate.protocols.iceberg_rest.load_table import LoadRequest
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.tables.iceberg.shape import IcebergShape
@@ -94,7 +95,7 @@ async def test_a_load_has_the_current_snapshot_and_says_where_requests_are_signe
     answer = await loaded(service, gateway)
     assert answer["metadata"]["current-snapshot-id"] == 3
     assert [each["snapshot-id"] for each in answer["metadata"]["snapshots"]] == [3]
-    assert answer["metadata"]["location"] == "s3://sluicegate/sales/eu/orders"
+    assert answer["metadata"]["location"] == location_of(shared_table())
     assert answer["config"]["signer.uri"] == f"{PUBLIC_URL}/iceberg"
     endpoint = "v1/shares/sales/namespaces/eu/tables/orders/sign"
     assert answer["config"]["signer.endpoint"] == endpoint

@@ -32,9 +32,7 @@ def files(gateway: MemoryGateway) -> VectorFiles:
 def deleted(content: bytes) -> dict[str, list[int]]:
     """The deleted rows by data file, as PyIceberg reads them."""
     return {
-        vector.referenced_data_file.removeprefix(
-            "s3://sluicegate/proof/"
-        ): vector.to_vector().to_pylist()
+        vector.referenced_data_file.removeprefix("s3://SG/proof/"): vector.to_vector().to_pylist()
         for vector in deletion_vectors_from_puffin_file(PuffinFile(content))
     }
 

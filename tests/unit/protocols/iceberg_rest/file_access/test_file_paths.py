@@ -18,6 +18,7 @@ from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTabl
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import (
     FilePaths,
     ProvenFile,
+    location_of,
     quote_path,
     quote_paths,
     unquote_path,
@@ -29,7 +30,7 @@ NOW = 1_800_000_042
 ISSUED = 1_800_000_000
 SOURCE = catalog_table()
 SHARED = shared_table()
-START = "s3://sluicegate/"
+START = "s3://SG/"
 
 
 def paths_at(now: float = NOW, keys: KeyRing = KEYS) -> FilePaths:
@@ -68,7 +69,7 @@ def test_paths_are_in_order_and_different_for_each_file() -> None:
     issued = view.of(names)
     assert [each.rpartition("/")[2] for each in issued] == names
     assert issued == [view.of([name])[0] for name in names]
-    assert len({each.split("/")[3] for each in issued}) == 100
+    assert len({each.split("/")[4] for each in issued}) == 100
     assert view.of([]) == []
 
 
@@ -157,9 +158,13 @@ def test_what_does_not_limit_the_view_leaves_paths_valid() -> None:
 
 
 def test_a_proof_is_not_accepted_for_other_paths_versions_and_times() -> None:
-    proof = key_of("a/b.parquet").partition("/")[0]
+    table, proof, _ = key_of("a/b.parquet").split("/", 2)
     version, issued, tag = proof.split("-", 2)
-    for forged in (
+    verify(f"{table}/{proof}/a/b.parquet")
+    other = location_of(shared_table("visits")).removeprefix(START)
+    with pytest.raises(PermissionDenied):
+        verify(f"{other}/{proof}/a/b.parquet")
+    for changed in (
         f"{proof}/a/c.parquet",
         f"{proof}/a/b.parquet/",
         f"{proof}/a",
@@ -173,13 +178,20 @@ def test_a_proof_is_not_accepted_for_other_paths_versions_and_times() -> None:
         f"{version}{issued}-{tag}/a/b.parquet",
     ):
         with pytest.raises(PermissionDenied):
-            verify(forged)
+            verify(f"{table}/{changed}")
+
+
+def test_all_paths_of_a_table_begin_with_its_location() -> None:
+    for shared in (SHARED, shared_table("visits"), replace(SHARED, share_id="s2")):
+        [path] = paths_at().of_view(ACME, shared, SOURCE, 7).of(["a"])
+        assert path.startswith(location_of(shared) + "/")
+    assert len({location_of(shared_table(name)) for name in ("orders", "orders2", "visits")}) == 3
 
 
 def test_version_and_time_do_not_run_into_the_path() -> None:
     (first,) = paths_at().of_view(ACME, SHARED, SOURCE, 7, 12).of(["3\nx"])
     (second,) = paths_at().of_view(ACME, SHARED, SOURCE, 7, 1).of(["2\n3\nx"])
-    assert first.split("/")[3].rpartition("-")[2] != second.split("/")[3].rpartition("-")[2]
+    assert first.split("/")[4].rpartition("-")[2] != second.split("/")[4].rpartition("-")[2]
 
 
 def test_no_byte_of_a_key_can_be_changed() -> None:

@@ -34,7 +34,6 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
     GeneratedLinks,
     manifest_name,
 )
-from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import store_route
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.keyring import KeyRing
 
@@ -265,18 +264,3 @@ async def test_a_recipient_does_not_delay_others(gateway: MemoryGateway, views: 
     await files.aclose()
     ended = await asyncio.gather(*greedy, return_exceptions=True)
     assert all(isinstance(each, BaseException) for each in ended)
-
-
-async def test_a_listing_says_that_a_file_is_missing() -> None:
-    response = await send([store_route()], "GET", "/iceberg-files/sluicegate/~listing", recipient=None)
-    assert response.status_code == 404
-    assert "<Code>NoSuchKey</Code><Message>a file of the table does not exist" in response.text
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])
-async def test_the_address_of_the_store_refuses_everything(method: str) -> None:
-    url = "/iceberg-files/sluicegate/proof/part.parquet"
-    response = await send([store_route()], method, url, recipient=None)
-    assert response.status_code == 403
-    if method != "HEAD":
-        assert "did not use remote signing" in response.json()["message"]

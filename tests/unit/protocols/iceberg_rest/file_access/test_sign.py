@@ -173,7 +173,7 @@ async def test_forged_and_stolen_paths_are_refused(
 ) -> None:
     table = await gateway.open(shared_table())
     path = path_of(table, "a.parquet")
-    proof = path.removeprefix("s3://sluicegate/").partition("/")[0]
+    proof = path.removeprefix("s3://SG/").rpartition("/")[0]
     senders = [
         replace(table, principal=RIVAL),
         replace(table, shared=shared_table("customers")),
@@ -184,15 +184,15 @@ async def test_forged_and_stolen_paths_are_refused(
         with pytest.raises(PermissionDenied):
             await signer(gateway).sign(sender, request_of(path))
     for forged in (
-        f"s3://sluicegate/{proof}/b.parquet",
-        f"s3://sluicegate/{proof}/",
-        f"s3://sluicegate/{proof}",
-        "s3://sluicegate/a.parquet",
-        f"s3://sluicegate/x/../{proof}/a.parquet",
-        f"s3://sluicegate/{proof}/x/../a.parquet",
-        f"s3://sluicegate/{proof}/%61.parquet",
-        f"s3://sluicegate//{proof}/a.parquet",
-        f"s3://sluicegate/{proof}//a.parquet",
+        f"s3://SG/{proof}/b.parquet",
+        f"s3://SG/{proof}/",
+        f"s3://SG/{proof}",
+        "s3://SG/a.parquet",
+        f"s3://SG/x/../{proof}/a.parquet",
+        f"s3://SG/{proof}/x/../a.parquet",
+        f"s3://SG/{proof}/%61.parquet",
+        f"s3://SG//{proof}/a.parquet",
+        f"s3://SG/{proof}//a.parquet",
         f"s3://lake/{proof}/a.parquet",
     ):
         with pytest.raises(PermissionDenied):
@@ -264,10 +264,10 @@ async def test_a_listing_gets_an_address_that_says_that_a_file_is_missing(
 ) -> None:
     """s3fs lists the files below a path that was not found."""
     table = await gateway.open(shared_table())
-    uri = f"{ENDPOINT}/sluicegate?list-type=2&prefix=7-1000-proof%2Fpart.parquet%2F&delimiter=%2F"
+    uri = f"{ENDPOINT}/SG?list-type=2&prefix=7-1000-proof%2Fpart.parquet%2F&delimiter=%2F"
     body = {"region": "us-east-1", "uri": uri, "method": "GET", "headers": {}}
     signed = await signer(gateway).sign(table, body)
-    assert (signed.uri, signed.reusable) == (f"{ENDPOINT}/sluicegate/~listing", False)
+    assert (signed.uri, signed.reusable) == (f"{ENDPOINT}/SG/~listing", False)
     assert storage.requests == []
 
 

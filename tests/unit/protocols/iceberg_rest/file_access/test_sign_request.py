@@ -10,7 +10,7 @@ from sluicegate.api import InvalidRequest, ObjectRequest, PermissionDenied
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import SignRequest, store_endpoint
 
 ENDPOINT = store_endpoint("https://gateway.example/base")
-START = f"{ENDPOINT}/sluicegate/"
+START = f"{ENDPOINT}/SG/"
 
 
 def body(uri: str = f"{START}proof/part-0.parquet", **values: Any) -> dict[str, Any]:
@@ -104,16 +104,16 @@ def test_other_methods_are_refused(method: str) -> None:
         "https://gateway.example/base/iceberg-files/other/proof/a",
         "https://gateway.example/base/iceberg-files/sluicegate",
         "https://gateway.example/base/iceberg-files/sluicegatex/proof/a",
-        "https://gateway.example/base/iceberg-files//sluicegate/proof/a",
-        "https://gateway.example/base/other/../iceberg-files/sluicegate/proof/a",
-        "https://gateway.example/iceberg-files/sluicegate/proof/a",
+        "https://gateway.example/base/iceberg-files//SG/proof/a",
+        "https://gateway.example/base/other/../iceberg-files/SG/proof/a",
+        "https://gateway.example/iceberg-files/SG/proof/a",
         "https://sluicegate.gateway.example/base/iceberg-files/proof/a",
-        "https://gateway.example.evil/base/iceberg-files/sluicegate/proof/a",
-        "https://gateway.example:444/base/iceberg-files/sluicegate/proof/a",
-        "https://user@gateway.example/base/iceberg-files/sluicegate/proof/a",
-        "http://gateway.example/base/iceberg-files/sluicegate/proof/a",
+        "https://gateway.example.evil/base/iceberg-files/SG/proof/a",
+        "https://gateway.example:444/base/iceberg-files/SG/proof/a",
+        "https://user@gateway.example/base/iceberg-files/SG/proof/a",
+        "http://gateway.example/base/iceberg-files/SG/proof/a",
         "https://lake.s3.amazonaws.com/t/a",
-        "/base/iceberg-files/sluicegate/proof/a",
+        "/base/iceberg-files/SG/proof/a",
         "file:///etc/passwd",
         "https://[",
         f"{START}proof/a\n",
