@@ -30,13 +30,13 @@ from sluicegate_s3.storage import S3Storage
 from sluicegate_testing.servers.seaweedfs import Identity, SeaweedFS
 
 KEYS = [
-    "tables/plain/part-0.parquet",
-    "tables/date=2024-01-01/a b+c.parquet",
-    "tables/per%20cent/100%.parquet",
-    "tables/hash#question?amp&.parquet",
-    "tables/ünïcode/日本語/😀.parquet",
-    "tables/tilde~/!*'().parquet",
-    'tables/$,:;=@/[]{}|^`"<>.parquet',
+    "listed/plain/part-0.parquet",
+    "listed/date=2024-01-01/a b+c.parquet",
+    "listed/per%20cent/100%.parquet",
+    "listed/hash#question?amp&.parquet",
+    "listed/ünïcode/日本語/😀.parquet",
+    "listed/tilde~/!*'().parquet",
+    'listed/$,:;=@/[]{}|^`"<>.parquet',
 ]
 AWS = S3Config(prefix="s3://lake/sales", region="eu-west-1")
 NEW_CENTURY = 4_102_444_800_000
@@ -212,9 +212,9 @@ async def test_a_session_that_has_ended_signs_nothing() -> None:
 async def test_an_opened_directory_is_listed_and_read(
     lake: SeaweedFS, storage: Callable[[SeaweedFS], S3Storage], directory: str
 ) -> None:
-    opened = await storage(lake).open(f"s3a://{lake.bucket}/tables{directory}")
+    opened = await storage(lake).open(f"s3a://{lake.bucket}/listed{directory}")
 
-    expected = {key for key in KEYS if key.startswith(f"tables{directory}")}
+    expected = {key for key in KEYS if key.startswith(f"listed{directory}")}
     assert await names_in(opened) == expected
     for key in expected:
         name = key.removeprefix(opened.prefix).removeprefix("/")
@@ -232,8 +232,8 @@ async def test_only_the_configuration_says_how_a_store_is_read(
     monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")
     storage = connected(lake)
 
-    own = await storage.open(f"s3://{lake.bucket}/tables")
-    given = await storage.open(f"s3://{lake.bucket}/tables", vended(lake.signer))
+    own = await storage.open(f"s3://{lake.bucket}/listed")
+    given = await storage.open(f"s3://{lake.bucket}/listed", vended(lake.signer))
 
     assert await names_in(own) == set(KEYS)
     assert await names_in(given) == set(KEYS)
@@ -263,8 +263,8 @@ def vended(identity: Identity, **more: str) -> TemporaryCredentials:
 
 async def test_given_credentials_are_the_ones_that_read(lake: SeaweedFS) -> None:
     nobodys = connected(lake, lake.nobody)
-    own = await nobodys.open(f"s3://{lake.bucket}/tables")
-    given = await nobodys.open(f"s3://{lake.bucket}/tables", vended(lake.signer))
+    own = await nobodys.open(f"s3://{lake.bucket}/listed")
+    given = await nobodys.open(f"s3://{lake.bucket}/listed", vended(lake.signer))
 
     assert await names_in(given) == set(KEYS)
     with pytest.raises(BaseError, match="403"):
@@ -291,7 +291,7 @@ async def test_a_given_session_token_is_used(lake: SeaweedFS) -> None:
     identity = Identity("session", session.access_key_id, session.secret_access_key)
     given = vended(identity, session_token=session.session_token or "")
 
-    opened = await connected(lake, lake.nobody).open(f"s3://{lake.bucket}/tables", given)
+    opened = await connected(lake, lake.nobody).open(f"s3://{lake.bucket}/listed", given)
 
     assert await names_in(opened) == set(KEYS)
 

@@ -205,7 +205,10 @@ def test_credentials_may_be_held_back_from_who_may_read(
     answer = policies.ask(method, path, b"{}", **headers)
     assert answer.status == 403
     assert b"the provider's policies allow no temporary credentials for sales.eu.orders" in answer.body
-    assert [action for _, action, _ in policies.first.asked] == ["read", "vend"]
+    actions = [action for _, action, _ in policies.first.asked]
+    # The Iceberg catalog then looks whether the table can be read without them.
+    again = ["read"] if path.endswith("/credentials") and path.startswith("/iceberg") else []
+    assert actions == ["read", "vend", *again]
     assert policies.ask("GET", TABLE).status == policies.ask("GET", ICEBERG).status == 200
 
 
