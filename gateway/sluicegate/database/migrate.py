@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, insert, select, text
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, insert, select, text
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.gateway.plugin_data import Migration
-from sluicegate.database.async_engine import AsyncEngine
+from sluicegate.database.async_engine import AsyncConnection, AsyncEngine
 from sluicegate.database.tables import plugin_migrations
 
 # The newest migration. With this name, a start on a current schema doesn't have to import Alembic.
@@ -34,10 +35,17 @@ async def ensure_schema(reader: AsyncEngine, writer: AsyncEngine) -> None:
         current = await connection.run_sync(current_migration)
     if current == HEAD:
         return
+    async with _alone(writer) as connection:
+        await connection.run_sync(_upgrade)
+
+
+@asynccontextmanager
+async def _alone(writer: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A transaction that excludes those of other processes that migrate. SQLite has one writer."""
     async with writer.begin() as connection:
         if connection.dialect.name == "postgresql":
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_POSTGRESQL_LOCK})"))
-        await connection.run_sync(_upgrade)
+        yield connection
 
 
 def current_migration(connection: Connection) -> str | None:
@@ -74,9 +82,7 @@ async def migrate_plugins(
         async with reader.begin() as connection:
             if not await connection.run_sync(_pending, plugin, known):
                 continue
-        async with writer.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                await connection.execute(text(f"SELECT pg_advisory_xact_lock({_POSTGRESQL_LOCK})"))
+        async with _alone(writer) as connection:
             await connection.run_sync(_upgrade_plugin, plugin, known)
 
 
@@ -90,7 +96,7 @@ def _pending(connection: Connection, plugin: str, known: Sequence[Migration]) ->
             "version of the plugin lacks; upgrade the plugin"
         )
     pending = [migration for migration in known if migration.name not in made]
-    if len(pending) != len(known) - len(made) or pending != list(known[len(made) :]):
+    if pending != list(known[len(made) :]):
         raise ConfigurationError(
             f"the plugin '{plugin}' has the new migration '{pending[0].name}' before older ones; "
             "migrations are added at the end"

@@ -62,7 +62,12 @@ def _of_pyiceberg(catalog_uri: str, sign_endpoint: str) -> dict[str, str]:
 REFUSED: Final = "InvalidRequest"
 """The code of a file that cannot be made, which clients do not request again."""
 
-_XML = "application/xml"
+XML: Final = "application/xml"
+
+
+def error_document(code: str, message: str) -> str:
+    """An error in the format of S3 (Amazon S3 API reference, "Error responses")."""
+    return f"<Error><Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>"
 
 
 def store_error(code: str, message: str, status: int, method: str = "GET") -> Response:
@@ -72,11 +77,11 @@ def store_error(code: str, message: str, status: int, method: str = "GET") -> Re
     reader would not show why the file cannot be read. It is therefore the size of the message, which
     the client then reads instead of the file.
     """
-    body = f"<Error><Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>".encode()
+    body = error_document(code, message).encode()
     if method == "HEAD":
         headers = {**NOT_STORED, "Accept-Ranges": "bytes", "Content-Length": str(len(body))}
-        return Response(headers=headers, media_type=_XML)
-    return Response(body, status, headers=NOT_STORED, media_type=_XML)
+        return Response(headers=headers, media_type=XML)
+    return Response(body, status, headers=NOT_STORED, media_type=XML)
 
 
 LISTING: Final = "~listing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from xml.sax.saxutils import escape
 
 from starlette.responses import Response
 
@@ -22,9 +21,9 @@ from sluicegate.api.errors import (
     Unavailable,
 )
 from sluicegate.http.responses import NOT_STORED, RETRY_AFTER_SECONDS, sent_error
+from sluicegate.protocols.iceberg_rest.file_access.store_endpoint import XML, error_document
 
 DENIED: Final = "AccessDenied"
-_XML = "application/xml"
 _BY_STATUS = {412: "PreconditionFailed", 416: "InvalidRange"}
 # The first that an error is an instance of decides. Clients repeat a request after `SlowDown`.
 _CODES: tuple[tuple[type[SluicegateError], str, int], ...] = (
@@ -82,7 +81,6 @@ def in_s3_format(response: Response, method: str) -> Response:
 
 def _response(code: str, message: str, status: int, method: str) -> Response:
     if method == "HEAD":  # clients see only the status
-        return Response(status_code=status, headers=NOT_STORED, media_type=_XML)
-    text = f"<Error><Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>"
-    body = f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'.encode()
-    return Response(body, status, headers=NOT_STORED, media_type=_XML)
+        return Response(status_code=status, headers=NOT_STORED, media_type=XML)
+    body = f'<?xml version="1.0" encoding="UTF-8"?>\n{error_document(code, message)}'.encode()
+    return Response(body, status, headers=NOT_STORED, media_type=XML)

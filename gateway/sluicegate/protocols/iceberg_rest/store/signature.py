@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import strptime
 from typing import Final, NoReturn
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from sluicegate.protocols.iceberg_rest.store.errors import DENIED, StoreRefusal
 
@@ -44,9 +44,6 @@ _EXPIRY = re.compile("[0-9]{1,6}")
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 _NO_CONTENT = hashlib.sha256().hexdigest()
 _STREAMED = re.compile("STREAMING-[A-Z0-9-]{1,64}")
-_UNQUOTED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-_QUOTED = re.compile(b"[^" + re.escape(_UNQUOTED) + b"]")
-_QUOTED_IN_PATH = re.compile(b"[^" + re.escape(_UNQUOTED + b"/") + b"]")
 _QUERY_NAMES = (
     "X-Amz-Algorithm",
     "X-Amz-Credential",
@@ -282,18 +279,12 @@ def _by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
 
 
 def _canonical_path(path: bytes) -> str:
-    return _QUOTED_IN_PATH.sub(_percent, unquote_to_bytes(path)).decode()
+    return quote(unquote_to_bytes(path))
 
 
 def _canonical_query(pairs: _Pairs) -> str:
-    quoted = sorted(
-        (_QUOTED.sub(_percent, name), _QUOTED.sub(_percent, value)) for name, value in pairs
-    )
-    return b"&".join(b"%b=%b" % each for each in quoted).decode()
-
-
-def _percent(found: re.Match[bytes]) -> bytes:
-    return b"%%%02X" % ord(found[0])
+    quoted = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in pairs)
+    return "&".join(f"{name}={value}" for name, value in quoted)
 
 
 def _epoch(date: str) -> int | None:
